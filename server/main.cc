@@ -1,0 +1,7 @@
+#include <cstdio>
+
+#include "server/version.h"
+
+int main() {
+  std::printf("iris-server %s\n", iris::server::kVersion);
+}
