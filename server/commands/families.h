@@ -1,0 +1,16 @@
+// The command families: one file each, with its handlers and, at its end, its part of the table.
+#pragma once
+
+#include <span>
+
+#include "server/command.h"
+
+namespace iris::server {
+
+std::span<const CommandSpec> connection_commands();   // PING, HELLO, AUTH, SELECT, ...
+std::span<const CommandSpec> transaction_commands();  // MULTI, EXEC, WATCH, ...
+
+// All of them, in the order in which COMMAND lists them.
+std::span<const std::span<const CommandSpec>> command_families();
+
+}  // namespace iris::server
