@@ -17,15 +17,15 @@ uint64_t random_seed() {
 }  // namespace
 
 Engine::Engine(Config initial_config, RunFacts run_facts, Clock& clock_source,
-               Control& process_control, size_t members)
+               Control& process_control)
     : config(std::move(initial_config)),
       facts(std::move(run_facts)),
       clock(clock_source),
       control(process_control),
       commands(command_families()),
-      world(members),
+      world(facts.threads + 1),
       keyspace(config.databases),
-      stats(members, commands.ids()),
+      stats(facts.threads + 1, commands.ids()),
       hash_seed(random_seed()) {}
 
 }  // namespace iris::server

@@ -33,8 +33,8 @@ struct RunFacts {
 
 class Engine {
  public:
-  // `members`: how many threads will enter the world, workers and the control thread.
-  Engine(Config config, RunFacts facts, Clock& clock, Control& control, size_t members);
+  // Members of the world lock: the workers, numbered from 0, and the control thread.
+  Engine(Config config, RunFacts facts, Clock& clock, Control& control);
 
   // Read inside the world lock, changed in its exclusive state.
   Config config;
