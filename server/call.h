@@ -29,19 +29,7 @@ struct PlannedWork {
   uint64_t generation = 0;
 };
 
-class Call {
- public:
-  Call(Dispatcher& dispatcher, Engine& engine, MemberStats& stats, Session& session,
-       const Command& command, std::span<const std::string_view> args,
-       protocol::ReplyWriter& reply)
-      : dispatcher(dispatcher),
-        engine(engine),
-        stats(stats),
-        session(session),
-        command(command),
-        args(args),
-        reply(reply) {}
-
+struct Call {
   Dispatcher& dispatcher;
   Engine& engine;
   MemberStats& stats;
@@ -55,7 +43,7 @@ class Call {
   int64_t now_ms = 0;
   bool exclusive = false;
   bool failed = false;
-  PlannedWork planned;
+  PlannedWork planned = {};
 
   // Answers an error and counts it.
   void fail(std::string_view error);

@@ -35,13 +35,13 @@ struct ClientNames {
 
 class ClientRecord {
  public:
-  ClientRecord(uint64_t id, int fd, uint32_t worker, std::string address,
-               std::string local_address, int64_t now_ms)
-      : id(id),
-        fd(fd),
-        worker(worker),
-        address(std::move(address)),
-        local_address(std::move(local_address)),
+  ClientRecord(uint64_t client_id, int socket, uint32_t owner, std::string peer, std::string local,
+               int64_t now_ms)
+      : id(client_id),
+        fd(socket),
+        worker(owner),
+        address(std::move(peer)),
+        local_address(std::move(local)),
         connected_ms(now_ms),
         active_ms(now_ms) {}
 

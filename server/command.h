@@ -13,7 +13,7 @@
 
 namespace iris::server {
 
-class Call;
+struct Call;
 using Handler = void (*)(Call&);
 
 // The flags up to kNoAuth are Redis's and shown by COMMAND INFO; the rest are our own.
@@ -56,14 +56,14 @@ struct CommandSpec {
   int arity = 0;          // the name counts; negative: at least so many
   uint32_t flags = 0;
   KeyPositions keys;
-  std::string_view group;
+  std::string_view group = {};
   std::string_view since;
   std::string_view complexity;
   std::string_view summary;
   std::string_view syntax;  // the arguments, in the notation of command_syntax.h
   Handler handler = nullptr;
   Plan plan = Plan::kNone;
-  std::string_view extra_categories;  // ACL categories that flags and group do not tell: "@dangerous"
+  std::string_view extra_categories = {};  // ACL categories that flags and group do not tell
   std::span<const CommandSpec> subcommands = {};
 };
 

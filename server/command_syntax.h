@@ -4,7 +4,7 @@
 //   cursor:integer [MATCH pattern] [TYPE type]
 //   [NX | XX | GT | LT]            one of several
 //   item [item ...]                one or more
-//   ITEMS item...                  the same after a token
+//   item n [item n ...]            one or more pairs
 //
 // A word in capitals is a token, any other the name of a value; `key` is a key, `pattern` a pattern
 // and so on, a type after a colon is said outright. COMMAND DOCS renders the parsed form, from

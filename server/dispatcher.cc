@@ -45,9 +45,7 @@ void Dispatcher::execute(Session& session, std::span<const std::string_view> arg
     if (session.transaction != nullptr && !command->has(kImmediate)) {
       queue(session, *command, args, reply);
     } else {
-      Call call(*this, engine_, stats_, session, *command, args, reply);
-      call.member = member_;
-      call.now_ms = now_ms_;
+      Call call{*this, engine_, stats_, session, *command, args, reply, member_, now_ms_};
       call.planned = planned;
       run(call);
     }
@@ -141,9 +139,7 @@ void Dispatcher::queue(Session& session, const Command& command,
 
 void Dispatcher::run_queued(Call& exec, const Command& command,
                             std::span<const std::string_view> args) {
-  Call call(*this, engine_, stats_, exec.session, command, args, exec.reply);
-  call.member = member_;
-  call.now_ms = now_ms_;
+  Call call{*this, engine_, stats_, exec.session, command, args, exec.reply, member_, now_ms_};
   call.exclusive = true;
   run(call);
 }

@@ -42,7 +42,7 @@ struct CommandCounters {
 
 class alignas(64) MemberStats {
  public:
-  explicit MemberStats(size_t commands) : commands(commands) {}
+  explicit MemberStats(size_t command_ids) : commands(command_ids) {}
 
   Counter commands_processed;
   Counter input_bytes;

@@ -73,6 +73,10 @@ void Worker::join() {
 }
 
 void Worker::close_all() {
+  {
+    std::lock_guard<std::mutex> lock(tasks_mutex_);
+    stopped_ = true;  // from here on wake_ must not be used
+  }
   for (auto it = connections_.begin(); it != connections_.end();) {
     Connection* connection = it->second;
     ++it;  // close() takes it out of the map
@@ -87,6 +91,7 @@ void Worker::close_all() {
 
 void Worker::post(std::function<void(Worker&)> task) {
   std::lock_guard<std::mutex> lock(tasks_mutex_);
+  if (stopped_) return;
   tasks_.push_back(std::move(task));
   uv_async_send(&wake_);
 }

@@ -107,6 +107,7 @@ class Worker {
 
   std::mutex tasks_mutex_;
   std::vector<std::function<void(Worker&)>> tasks_;
+  bool stopped_ = false;
 
   std::unordered_map<uint64_t, Connection*> connections_;
   std::atomic<size_t> load_{0};
