@@ -112,8 +112,8 @@ ParseStatus RequestParser::parse_array(const char* data, size_t size, const Requ
 
 // Reads "*<count> CRLF" into wanted_; 0 for an empty request.
 ParseStatus RequestParser::parse_count(const char* data, size_t size, const RequestLimits& limits) {
-  Length length;
-  switch (read_length(data, size, 0, limits, length)) {
+  const Length length = read_length(data, size, 0, limits);
+  switch (length.status) {
     case LengthStatus::kRead:
       break;
     case LengthStatus::kIncomplete:
@@ -140,8 +140,8 @@ ParseStatus RequestParser::parse_bulks(const char* data, size_t size, const Requ
   for (; wanted_ > 0; --wanted_) {
     if (position_ >= size) return ParseStatus::kIncomplete;
     if (data[position_] != '$') return fail(kUnexpectedTypeTexts.of(data[position_]));
-    Length length;
-    switch (read_length(data, size, position_, limits, length)) {
+    const Length length = read_length(data, size, position_, limits);
+    switch (length.status) {
       case LengthStatus::kRead:
         break;
       case LengthStatus::kIncomplete:
@@ -171,10 +171,8 @@ ParseStatus RequestParser::parse_bulks(const char* data, size_t size, const Requ
 }
 
 // Reads "<type><digits> CRLF" at data[line].
-inline RequestParser::LengthStatus RequestParser::read_length(const char* data, size_t size,
-                                                              size_t line,
-                                                              const RequestLimits& limits,
-                                                              Length& length) {
+inline RequestParser::Length RequestParser::read_length(const char* data, size_t size, size_t line,
+                                                        const RequestLimits& limits) {
   const size_t digits = line + 1;
   const size_t stop = std::min(size, digits + kQuickDigits);
   size_t at = digits;
@@ -186,33 +184,31 @@ inline RequestParser::LengthStatus RequestParser::read_length(const char* data, 
   }
   const bool plain = at > digits && (data[digits] != '0' || at == digits + 1);
   if (plain && size - at >= 2 && data[at] == '\r' && data[at + 1] == '\n') [[likely]] {
-    length = {value, at + 2};
     line_scanned_ = 0;
-    return LengthStatus::kRead;
+    return {LengthStatus::kRead, value, at + 2};
   }
-  return read_unusual_length(data, size, line, limits, length);
+  return read_unusual_length(data, size, line, limits);
 }
 
 // The line is cut, malformed, negative or very long.
-RequestParser::LengthStatus RequestParser::read_unusual_length(const char* data, size_t size,
-                                                               size_t line,
-                                                               const RequestLimits& limits,
-                                                               Length& length) {
+RequestParser::Length RequestParser::read_unusual_length(const char* data, size_t size, size_t line,
+                                                         const RequestLimits& limits) {
   const uint64_t limit = std::max(limits.max_line_bytes, kMinLineLimitBytes);
   const size_t available = size - line;
   const char* cr = find_in_line(data + line, available, limit, line_scanned_, '\r');
   if (cr == nullptr) {
     line_scanned_ = available;
-    return available > limit ? LengthStatus::kTooLong : LengthStatus::kIncomplete;
+    return {available > limit ? LengthStatus::kTooLong : LengthStatus::kIncomplete};
   }
   const size_t end = static_cast<size_t>(cr - data);
   line_scanned_ = end - line;
-  if (end + 1 == size) return LengthStatus::kIncomplete;
+  if (end + 1 == size) return {LengthStatus::kIncomplete};
   line_scanned_ = 0;
-  if (data[end + 1] != '\n') return LengthStatus::kInvalid;
-  length.end = end + 2;
+  if (data[end + 1] != '\n') return {LengthStatus::kInvalid};
+  int64_t value = 0;
   const std::string_view digits(data + line + 1, end - line - 1);
-  return parse_strict_integer(digits, length.value) ? LengthStatus::kRead : LengthStatus::kInvalid;
+  if (!parse_strict_integer(digits, value)) return {LengthStatus::kInvalid};
+  return {LengthStatus::kRead, value, end + 2};
 }
 
 ParseStatus RequestParser::parse_inline(char* data, size_t size, const RequestLimits& limits,

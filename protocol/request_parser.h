@@ -12,7 +12,7 @@
 //                   ^^^              ^^^      ^
 //                   saved_[0]        saved_[1] position_, and wanted_ = 1
 //
-// A header is re-read when its payload was cut (at most 23 bytes a call); a line whose end has not
+// A header is re-read when its payload was cut (at most 22 bytes a call); a line whose end has not
 // come is searched from line_scanned_ on.
 //
 // Invariants:
@@ -71,12 +71,14 @@ class RequestParser {
     uint64_t offset;
     uint64_t size;
   };
-  // A "$5 CRLF" or "*2 CRLF" that was read, and where the byte after it is.
+  enum class LengthStatus : uint8_t { kRead, kIncomplete, kInvalid, kTooLong };
+  // A "$5 CRLF" or "*2 CRLF", and where the byte after it is. Returned by value: behind a pointer
+  // it would go through memory, and where it ends is what the next step waits for.
   struct Length {
+    LengthStatus status;
     int64_t value = 0;
     size_t end = 0;
   };
-  enum class LengthStatus : uint8_t { kRead, kIncomplete, kInvalid, kTooLong };
 
   // These see one request: data[0] is its first byte. An empty one is "used" without an argument.
   ParseStatus parse_array(const char* data, size_t size, const RequestLimits& limits,
@@ -87,10 +89,9 @@ class RequestParser {
   ParseStatus parse_bulks(const char* data, size_t size, const RequestLimits& limits,
                           std::vector<std::string_view>& args);
 
-  LengthStatus read_length(const char* data, size_t size, size_t line, const RequestLimits& limits,
-                           Length& length);
-  LengthStatus read_unusual_length(const char* data, size_t size, size_t line,
-                                   const RequestLimits& limits, Length& length);
+  Length read_length(const char* data, size_t size, size_t line, const RequestLimits& limits);
+  Length read_unusual_length(const char* data, size_t size, size_t line,
+                             const RequestLimits& limits);
   void save_args(const char* data, size_t first, std::vector<std::string_view>& args);
   void restore_args(const char* data, size_t first, std::vector<std::string_view>& args);
   ParseStatus fail(std::string_view error);

@@ -158,6 +158,12 @@ TEST(ReplyWriter, RepliesFollowEachOtherAcrossGrowthOfTheBuffer) {
   EXPECT_EQ(buffer.view(), expected);
 }
 
+TEST(ReplyBuffer, AppendingNothingToNothingIsFine) {
+  ReplyBuffer buffer;
+  buffer.append({});
+  EXPECT_EQ(buffer.view(), "");
+}
+
 TEST(ReplyBuffer, TruncateTakesBackAndReleaseGivesTheMemoryBack) {
   ReplyBuffer buffer;
   ReplyWriter writer(buffer, Version::kResp2);

@@ -58,6 +58,11 @@ TEST(RequestParser, EmptyRequestsAreSkippedSilently) {
   EXPECT_EQ(transcript.pending, "");
 }
 
+TEST(RequestParser, ANegativeCountLeavesNothingBehindForTheNextLine) {
+  EXPECT_THAT(parse_whole("*-1000\r\nA\nB\n*1\r\n$1\r\nC\r\n").requests,
+              ElementsAre(ElementsAre("A"), ElementsAre("B"), ElementsAre("C")));
+}
+
 TEST(RequestParser, EmptyRequestsAreConsumedThoughNothingFollows) {
   std::string bytes = "*0\r\n\r\n*1\r\n$4\r\nPI";
   RequestParser parser;
