@@ -61,9 +61,7 @@ class ClientRecord {
       flags.fetch_and(~flag, std::memory_order_relaxed);
     }
   }
-  bool has_flag(uint32_t flag) const {
-    return (flags.load(std::memory_order_relaxed) & flag) != 0;
-  }
+  bool has_flag(uint32_t flag) const { return (flags.load(std::memory_order_relaxed) & flag) != 0; }
 
   const uint64_t id;
   const int fd;

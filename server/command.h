@@ -70,8 +70,8 @@ struct CommandSpec {
 // A command of the running table.
 struct Command {
   const CommandSpec* spec = nullptr;
-  uint32_t id = 0;         // index of its statistics
-  std::string full_name;   // "config|set"
+  uint32_t id = 0;        // index of its statistics
+  std::string full_name;  // "config|set"
   std::vector<Argument> arguments;
   std::vector<std::string_view> categories;
   std::vector<Command> subcommands;

@@ -29,7 +29,9 @@ std::string without_types(std::string_view syntax) {
 
 }  // namespace
 
-std::string upper_case_name(const Command& command) { return upper_case(command.spec->name); }
+std::string upper_case_name(const Command& command) {
+  return upper_case(command.spec->name);
+}
 
 void reply_with_help(Call& call) {
   const Command* container = call.engine.commands.find(call.args[0]);

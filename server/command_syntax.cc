@@ -81,8 +81,8 @@ class SyntaxReader {
   // A token introduces the value that follows it, or stands for itself.
   void read_after_token(const std::string& token, std::vector<Argument>& sequence) {
     skip_spaces();
-    const bool has_value = !at_end() && (std::islower(static_cast<unsigned char>(peek())) ||
-                                         peek() == '(');
+    const bool has_value =
+        !at_end() && (std::islower(static_cast<unsigned char>(peek())) || peek() == '(');
     if (!has_value) {
       sequence.push_back({lower_case_name(token), "pure-token", token, false, false, {}});
       return;
@@ -102,8 +102,8 @@ class SyntaxReader {
       const size_t repeated = inner.size() - 1;
       CHECK(repeated <= sequence.size());
       if (repeated > 1) {
-        Argument block = block_of({sequence.end() - static_cast<std::ptrdiff_t>(repeated),
-                                   sequence.end()});
+        Argument block =
+            block_of({sequence.end() - static_cast<std::ptrdiff_t>(repeated), sequence.end()});
         sequence.resize(sequence.size() - repeated);
         sequence.push_back(std::move(block));
       }
@@ -117,7 +117,8 @@ class SyntaxReader {
 
   std::string read_word() {
     const size_t begin = position_;
-    while (!at_end() && std::string_view(" []()|").find(peek()) == std::string_view::npos) position_++;
+    while (!at_end() && std::string_view(" []()|").find(peek()) == std::string_view::npos)
+      position_++;
     CHECK(position_ > begin);
     return std::string(text_.substr(begin, position_ - begin));
   }

@@ -102,39 +102,13 @@ std::string quote_word(std::string_view word) {
   for (const char c : word) {
     bare = bare && is_printable(c) && c != ' ' && c != '"' && c != '\'' && c != '\\' && c != '#';
   }
-  if (bare) return std::string(word);
-
-  constexpr char kHexDigits[] = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : word) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (is_printable(c)) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += "\\x";
-      out += kHexDigits[byte >> 4];
-      out += kHexDigits[byte & 15];
-    }
-  }
-  out += '"';
-  return out;
+  return bare ? std::string(word) : quoted(word);
 }
 
 std::string printable(std::string_view text) {
   std::string out(text.substr(0, kMaxPrintableBytes));
   for (char& c : out) {
     if (!is_printable(c)) c = '?';
-  }
-  return out;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return out;
 }

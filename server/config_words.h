@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/text.h"
+
 namespace iris::server {
 
 // Nothing when a quote is not closed, or its closing one is not the end of the word. An empty line
@@ -26,7 +28,6 @@ namespace iris::server {
 // `text` with what cannot be printed replaced by '?' and cut at 128 bytes, for use in messages.
 [[nodiscard]] std::string printable(std::string_view text);
 
-[[nodiscard]] std::string lower_case(std::string_view text);
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
 }  // namespace iris::server

@@ -75,7 +75,8 @@ Entry Database::remove(HashedKey key) {
 }
 
 void Database::set_expiry(HashedKey key, Entry& entry, int64_t expire_at_ms) {
-  const int change = static_cast<int>(expire_at_ms >= 0) - static_cast<int>(entry.expire_at_ms >= 0);
+  const int change =
+      static_cast<int>(expire_at_ms >= 0) - static_cast<int>(entry.expire_at_ms >= 0);
   entry.expire_at_ms = expire_at_ms;
   slots_[slot_of(key.hash)].volatile_keys += static_cast<uint64_t>(change);
   volatile_keys_ += static_cast<uint64_t>(change);

@@ -32,8 +32,8 @@ class LatencyHistogram {
     const auto width = static_cast<uint32_t>(std::bit_width(duration_ns));
     if (width <= kStepBits) return static_cast<uint32_t>(duration_ns);
     const uint32_t shift = width - kStepBits - 1;
-    const uint32_t bucket =
-        ((shift + 1) << kStepBits) + static_cast<uint32_t>((duration_ns >> shift) & ((1u << kStepBits) - 1));
+    const uint32_t bucket = ((shift + 1) << kStepBits) +
+                            static_cast<uint32_t>((duration_ns >> shift) & ((1u << kStepBits) - 1));
     return bucket < kBuckets ? bucket : kBuckets - 1;
   }
   // The largest duration that falls into the bucket.

@@ -17,7 +17,9 @@ namespace {
 // Accepted in one go before others get a turn.
 constexpr int kAcceptsPerTurn = 1000;
 
-int open_spare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+int open_spare() {
+  return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
 
 }  // namespace
 
@@ -34,7 +36,9 @@ Listener::Listener(uv_loop_t* loop, int fd, bool is_unix, Accepted accepted)
   });
 }
 
-Listener::~Listener() { close(); }
+Listener::~Listener() {
+  close();
+}
 
 void Listener::close() {
   if (poll_ == nullptr) return;

@@ -79,7 +79,8 @@ bool bind_all_tcp(const Config& config, ListeningSockets& sockets) {
   return false;
 }
 
-// The mode is set between bind() and listen(): there is no moment in which a stranger could connect.
+// The mode is set between bind() and listen(): there is no moment in which a stranger could
+// connect.
 bool bind_unix(const Config& config, ListeningSockets& sockets) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

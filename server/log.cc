@@ -63,6 +63,8 @@ std::string open_log(const Config& config) {
   return {};
 }
 
-void set_log_level(LogLevel level) { spdlog::set_level(spdlog_level(level)); }
+void set_log_level(LogLevel level) {
+  spdlog::set_level(spdlog_level(level));
+}
 
 }  // namespace iris::server

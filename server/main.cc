@@ -40,8 +40,8 @@ RunFacts facts_of_this_run(const CommandLine& line, const Clock& clock) {
   facts.executable = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
   facts.config_file = line.config_file;
   facts.started_ms = clock.wall_ms();
-  facts.threads = line.config.threads != 0 ? line.config.threads
-                                           : std::min(usable_cores(), kMaxAutoThreads);
+  facts.threads =
+      line.config.threads != 0 ? line.config.threads : std::min(usable_cores(), kMaxAutoThreads);
   return facts;
 }
 

@@ -52,8 +52,9 @@ std::string allocator_name() {
 
 std::string allocator_report() {
   std::string report;
-  malloc_stats_print([](void* out, const char* text) { static_cast<std::string*>(out)->append(text); },
-                     &report, nullptr);
+  malloc_stats_print(
+      [](void* out, const char* text) { static_cast<std::string*>(out)->append(text); }, &report,
+      nullptr);
   return report;
 }
 
@@ -77,9 +78,15 @@ AllocatorFigures allocator_figures() {
 #endif
 }
 
-std::string allocator_name() { return "libc"; }
-std::string allocator_report() { return "Stats not supported for the current allocator"; }
-void purge_allocator() { malloc_trim(0); }
+std::string allocator_name() {
+  return "libc";
+}
+std::string allocator_report() {
+  return "Stats not supported for the current allocator";
+}
+void purge_allocator() {
+  malloc_trim(0);
+}
 
 #endif
 

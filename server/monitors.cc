@@ -23,7 +23,8 @@ void Monitors::remove(uint64_t client_id) {
 void Monitors::show(Control& control, int64_t now_us, uint32_t db, std::string_view address,
                     std::span<const std::string_view> args) {
   char start[64];
-  std::snprintf(start, sizeof start, "+%lld.%06lld [%u ", static_cast<long long>(now_us / 1'000'000),
+  std::snprintf(start, sizeof start, "+%lld.%06lld [%u ",
+                static_cast<long long>(now_us / 1'000'000),
                 static_cast<long long>(now_us % 1'000'000), db);
   std::string line(start);
   line.append(address).append("]");

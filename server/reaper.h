@@ -1,5 +1,5 @@
-// Frees what was removed from the keyspace, on a thread of its own: unmapping a filter of a gigabyte
-// takes tens of milliseconds, which no worker should spend.
+// Frees what was removed from the keyspace, on a thread of its own: unmapping a filter of a
+// gigabyte takes tens of milliseconds, which no worker should spend.
 #pragma once
 
 #include <condition_variable>

@@ -32,7 +32,8 @@ constexpr std::string_view kProtectedMode =
     "only connections from this machine are accepted. To connect from elsewhere, set a password "
     "(requirepass), or turn protected mode off: 'CONFIG SET protected-mode no' from a local "
     "connection (and CONFIG REWRITE to keep it), 'protected-mode no' in the configuration file, or "
-    "'--protected-mode no' on the command line. Do not turn it off where strangers can connect.\r\n";
+    "'--protected-mode no' on the command line. Do not turn it off where strangers can "
+    "connect.\r\n";
 
 void refuse(int fd, std::string_view error) {
   // Best effort: the socket's buffer is empty, so it goes out or the client is gone.
@@ -77,7 +78,9 @@ Server::Server(Config config, RunFacts facts, Clock& clock)
   }
 }
 
-Server::~Server() { uv_loop_close(&loop_); }
+Server::~Server() {
+  uv_loop_close(&loop_);
+}
 
 std::string Server::listen() {
   const uint32_t fitting = reserve_descriptors(engine_.config.maxclients);

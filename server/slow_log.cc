@@ -31,14 +31,15 @@ std::vector<std::string> shortened(std::span<const std::string_view> args) {
 void SlowLog::add(std::span<const std::string_view> args, int64_t time_s, int64_t duration_us,
                   std::string client_address, std::string client_name, size_t max_entries) {
   std::lock_guard<std::mutex> lock(mutex_);
-  commands_.push_front({next_id_++, time_s, duration_us, shortened(args),
-                        std::move(client_address), std::move(client_name)});
+  commands_.push_front({next_id_++, time_s, duration_us, shortened(args), std::move(client_address),
+                        std::move(client_name)});
   while (commands_.size() > max_entries) commands_.pop_back();
 }
 
 std::vector<SlowCommand> SlowLog::newest(size_t count) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto end = commands_.begin() + static_cast<std::ptrdiff_t>(std::min(count, commands_.size()));
+  const auto end =
+      commands_.begin() + static_cast<std::ptrdiff_t>(std::min(count, commands_.size()));
   return {commands_.begin(), end};
 }
 

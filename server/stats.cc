@@ -7,7 +7,9 @@ namespace {
 // Codes are our own words, but an error of a loaded module or a long text must not grow the map.
 constexpr size_t kMaxErrorCodes = 128;
 
-uint64_t growth(uint64_t now, uint64_t before) { return now >= before ? now - before : now; }
+uint64_t growth(uint64_t now, uint64_t before) {
+  return now >= before ? now - before : now;
+}
 
 }  // namespace
 
@@ -48,7 +50,8 @@ void MemberStats::reset() {
     counter->reset();
   }
   for (CommandCounters& command : commands) {
-    for (Counter* counter : {&command.calls, &command.time_ns, &command.rejected, &command.failed}) {
+    for (Counter* counter :
+         {&command.calls, &command.time_ns, &command.rejected, &command.failed}) {
       counter->reset();
     }
     if (LatencyHistogram* histogram = command.histogram.load()) histogram->reset();
@@ -80,7 +83,8 @@ void Stats::sample_rates(int64_t now_ms) {
     const double seconds = static_cast<double>(now_ms - sampled_ms_) / 1000.0;
     rates_.commands_per_s = static_cast<double>(growth(commands, sampled_commands_)) / seconds;
     rates_.input_bytes_per_s = static_cast<double>(growth(input, sampled_input_bytes_)) / seconds;
-    rates_.output_bytes_per_s = static_cast<double>(growth(output, sampled_output_bytes_)) / seconds;
+    rates_.output_bytes_per_s =
+        static_cast<double>(growth(output, sampled_output_bytes_)) / seconds;
   }
   sampled_ms_ = now_ms;
   sampled_commands_ = commands;

@@ -38,7 +38,8 @@ Worker::Worker(Engine& engine, size_t member)
   CHECK(uv_loop_init(&loop_) == 0);
   uv_check_init(&loop_, &after_poll_);
   after_poll_.data = this;
-  uv_check_start(&after_poll_, [](uv_check_t* check) { static_cast<Worker*>(check->data)->tick(); });
+  uv_check_start(&after_poll_,
+                 [](uv_check_t* check) { static_cast<Worker*>(check->data)->tick(); });
   uv_async_init(&loop_, &wake_,
                 [](uv_async_t* async) { static_cast<Worker*>(async->data)->run_tasks(); });
   wake_.data = this;
@@ -49,7 +50,9 @@ Worker::Worker(Engine& engine, size_t member)
       kRoundMs, kRoundMs);
 }
 
-Worker::~Worker() { uv_loop_close(&loop_); }
+Worker::~Worker() {
+  uv_loop_close(&loop_);
+}
 
 void Worker::start(std::function<void()> ended) {
   thread_ = std::thread([this, ended = std::move(ended)] {
@@ -271,8 +274,8 @@ void Worker::run_batch() {
     Session& session = connection.session;
     if (connection.closing() || session.close_after_reply) continue;
     const size_t begin = output_.size();
-    dispatcher_.execute(session, {args_.data() + request.first_arg, request.argc},
-                        request.command, request.planned, output_);
+    dispatcher_.execute(session, {args_.data() + request.first_arg, request.argc}, request.command,
+                        request.planned, output_);
     if (request.command != nullptr) {
       session.record->last_command.store(request.command, std::memory_order_relaxed);
     }

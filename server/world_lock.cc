@@ -10,7 +10,9 @@ void WorldLock::enter(size_t member) {
   members_[member].mutex.lock();
 }
 
-void WorldLock::leave(size_t member) { members_[member].mutex.unlock(); }
+void WorldLock::leave(size_t member) {
+  members_[member].mutex.unlock();
+}
 
 void WorldLock::lock_exclusive() {
   wanted_.fetch_add(1, std::memory_order_relaxed);

@@ -27,7 +27,9 @@ void ping(Call& call) {
   }
 }
 
-void echo(Call& call) { call.reply.bulk(call.args[1]); }
+void echo(Call& call) {
+  call.reply.bulk(call.args[1]);
+}
 
 void quit(Call& call) {
   call.reply.ok();
@@ -97,7 +99,8 @@ bool hello_options(Call& call, bool& named, std::string_view& name) {
       named = true;
       name = call.args[++i];
     } else {
-      call.fail("ERR Syntax error in HELLO option '" + std::string(call.args[i].substr(0, 128)) + "'");
+      call.fail("ERR Syntax error in HELLO option '" + std::string(call.args[i].substr(0, 128)) +
+                "'");
       return false;
     }
   }
@@ -184,25 +187,82 @@ void reset(Call& call) {
 constexpr uint32_t kAlways = kFast | kLoading | kStale | kNoScript | kNoAuth;
 
 const CommandSpec kCommands[] = {
-    {"ping", -1, kFast, {}, "connection", "1.0.0", "O(1)",
-     "Returns PONG, or the message that was given", "[message]", ping},
-    {"echo", 2, kFast | kLoading | kStale, {}, "connection", "1.0.0", "O(1)",
-     "Returns the message", "message", echo},
-    {"quit", -1, kAlways | kImmediate, {}, "connection", "1.0.0", "O(1)", "Closes the connection",
-     "", quit},
-    {"auth", -2, kAlways | kSkipMonitor | kSkipSlowlog, {}, "connection", "1.0.0", "O(1)",
-     "Authenticates the connection", "[username] password", auth},
-    {"hello", -1, kAlways | kSkipMonitor | kSkipSlowlog, {}, "connection", "6.0.0", "O(1)",
+    {"ping",
+     -1,
+     kFast,
+     {},
+     "connection",
+     "1.0.0",
+     "O(1)",
+     "Returns PONG, or the message that was given",
+     "[message]",
+     ping},
+    {"echo",
+     2,
+     kFast | kLoading | kStale,
+     {},
+     "connection",
+     "1.0.0",
+     "O(1)",
+     "Returns the message",
+     "message",
+     echo},
+    {"quit",
+     -1,
+     kAlways | kImmediate,
+     {},
+     "connection",
+     "1.0.0",
+     "O(1)",
+     "Closes the connection",
+     "",
+     quit},
+    {"auth",
+     -2,
+     kAlways | kSkipMonitor | kSkipSlowlog,
+     {},
+     "connection",
+     "1.0.0",
+     "O(1)",
+     "Authenticates the connection",
+     "[username] password",
+     auth},
+    {"hello",
+     -1,
+     kAlways | kSkipMonitor | kSkipSlowlog,
+     {},
+     "connection",
+     "6.0.0",
+     "O(1)",
      "Says which protocol the connection speaks, and tells about the server",
-     "[protover:integer [AUTH (username password)] [SETNAME clientname]]", hello},
-    {"select", 2, kFast | kLoading | kStale, {}, "connection", "1.0.0", "O(1)",
-     "Changes the database of the connection", "index:integer", select},
-    {"reset", 1, kAlways | kImmediate, {}, "connection", "6.2.0", "O(1)",
-     "Takes the connection back to the state of a new one", "", reset},
+     "[protover:integer [AUTH (username password)] [SETNAME clientname]]",
+     hello},
+    {"select",
+     2,
+     kFast | kLoading | kStale,
+     {},
+     "connection",
+     "1.0.0",
+     "O(1)",
+     "Changes the database of the connection",
+     "index:integer",
+     select},
+    {"reset",
+     1,
+     kAlways | kImmediate,
+     {},
+     "connection",
+     "6.2.0",
+     "O(1)",
+     "Takes the connection back to the state of a new one",
+     "",
+     reset},
 };
 
 }  // namespace
 
-std::span<const CommandSpec> connection_commands() { return kCommands; }
+std::span<const CommandSpec> connection_commands() {
+  return kCommands;
+}
 
 }  // namespace iris::server

@@ -96,8 +96,8 @@ void watch(Call& call) {
       known = known || (watched.db == session.db && watched.key == key);
     }
     if (known) continue;
-    session.watched.push_back({session.db, std::string(key),
-                               call.engine.keyspace.version(session.db, key, call.now_ms)});
+    session.watched.push_back(
+        {session.db, std::string(key), call.engine.keyspace.version(session.db, key, call.now_ms)});
   }
   session.record->watched_keys.store(static_cast<uint32_t>(session.watched.size()),
                                      std::memory_order_relaxed);
@@ -112,21 +112,62 @@ void unwatch(Call& call) {
 constexpr uint32_t kControl = kFast | kLoading | kStale | kNoScript;
 
 const CommandSpec kCommands[] = {
-    {"multi", 1, kControl | kImmediate, {}, "transactions", "1.2.0", "O(1)",
-     "Starts a transaction: commands are queued until EXEC", "", multi},
-    {"exec", 1, kLoading | kStale | kNoScript | kImmediate | kExclusive | kSkipSlowlog, {},
-     "transactions", "1.2.0", "Depends on the commands in the transaction",
-     "Runs all commands of the transaction as one", "", exec},
-    {"discard", 1, kControl | kImmediate, {}, "transactions", "2.0.0",
-     "O(N), where N is the number of queued commands", "Forgets the transaction", "", discard},
-    {"watch", -2, kControl | kImmediate, {1, -1, 1}, "transactions", "2.2.0", "O(1) for every key",
-     "Makes EXEC conditional on these keys being unchanged", "key [key ...]", watch},
-    {"unwatch", 1, kControl, {}, "transactions", "2.2.0", "O(1)", "Forgets all watched keys", "",
+    {"multi",
+     1,
+     kControl | kImmediate,
+     {},
+     "transactions",
+     "1.2.0",
+     "O(1)",
+     "Starts a transaction: commands are queued until EXEC",
+     "",
+     multi},
+    {"exec",
+     1,
+     kLoading | kStale | kNoScript | kImmediate | kExclusive | kSkipSlowlog,
+     {},
+     "transactions",
+     "1.2.0",
+     "Depends on the commands in the transaction",
+     "Runs all commands of the transaction as one",
+     "",
+     exec},
+    {"discard",
+     1,
+     kControl | kImmediate,
+     {},
+     "transactions",
+     "2.0.0",
+     "O(N), where N is the number of queued commands",
+     "Forgets the transaction",
+     "",
+     discard},
+    {"watch",
+     -2,
+     kControl | kImmediate,
+     {1, -1, 1},
+     "transactions",
+     "2.2.0",
+     "O(1) for every key",
+     "Makes EXEC conditional on these keys being unchanged",
+     "key [key ...]",
+     watch},
+    {"unwatch",
+     1,
+     kControl,
+     {},
+     "transactions",
+     "2.2.0",
+     "O(1)",
+     "Forgets all watched keys",
+     "",
      unwatch},
 };
 
 }  // namespace
 
-std::span<const CommandSpec> transaction_commands() { return kCommands; }
+std::span<const CommandSpec> transaction_commands() {
+  return kCommands;
+}
 
 }  // namespace iris::server
