@@ -45,8 +45,8 @@ enum class BloomParamsError {
 struct BloomRequest {
   double rate = 0.01;
   int64_t capacity = 100;
-  std::optional<int64_t> expansion;  // as given; 0 means nonscaling
-  int64_t default_expansion = 2;     // when none is given
+  std::optional<int64_t> expansion = std::nullopt;  // as given; 0 means nonscaling
+  int64_t default_expansion = 2;                    // when none is given
   bool nonscaling = false;
   LayoutChoice layout = LayoutChoice::kAuto;
 };

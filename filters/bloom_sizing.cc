@@ -61,6 +61,24 @@ double largest_load(uint64_t cells, uint32_t hashes, double rate, double guess) 
   return std::exp(low);
 }
 
+// A filter counts the items that were new to it. Those that looked known on the way set no bits and
+// are not counted, so when `capacity` items are counted a few more were offered, and the bits are
+// those of all that were offered. Their share is the mean rate on the way to the full load (by
+// Gauss-Legendre quadrature; the rate is smooth). It matters at 10 %: 2.5 % more bits. A tenth of a
+// percent is let go: at 1 % that moves the rate by 0.4 % of itself, which nobody can measure.
+double share_counted(uint64_t cells, uint32_t hashes, double load) {
+  constexpr double kLetGo = 0.001;
+  constexpr std::array<double, 5> kNodes = {0.0469100770, 0.2307653449, 0.5, 0.7692346551,
+                                            0.9530899230};
+  constexpr std::array<double, 5> kWeights = {0.1184634425, 0.2393143352, 0.2844444444,
+                                              0.2393143352, 0.1184634425};
+  double looked_known = 0;
+  for (size_t i = 0; i < kNodes.size(); ++i) {
+    looked_known += kWeights[i] * blocked_rate(cells, hashes, load * kNodes[i]);
+  }
+  return 1 - std::max(0.0, looked_known - kLetGo);
+}
+
 BitsPerItem search_bits_per_item(uint64_t cells, double rate) {
   const double textbook = classic_bits_per_entry(rate);
   auto hashes = static_cast<uint32_t>(std::max(1.0, std::round(std::log2(1 / rate))));
@@ -72,7 +90,7 @@ BitsPerItem search_bits_per_item(uint64_t cells, double rate) {
     best = fewer;
     --hashes;
   }
-  return {static_cast<double>(cells) / best, hashes};
+  return {static_cast<double>(cells) / (best * share_counted(cells, hashes, best)), hashes};
 }
 
 // A million filters are often reserved with the same few rates.

@@ -13,6 +13,9 @@
 // For each k the largest load is found whose rate is small enough; the best k is the one with the
 // fewest bits. Costs about 0.1 ms for a new rate; the last few are remembered a thread.
 //
+// Full means full by the filter's own count. Items that look known on the way are not counted, so
+// slightly more than `capacity` distinct items were offered by then; the sizing allows for them.
+//
 // Few blocks: n items in N blocks are binomial, not Poisson. A binomial is narrower and the rate is
 // convex in the load up to far beyond full capacity, so Poisson errs on the safe side; and N is
 // rounded up.
