@@ -153,8 +153,7 @@ MergeError BloomFilter::merge(const BloomFilter& other) {
   if (const MergeError error = merge_error(other); error != MergeError::kNone) return error;
   for (size_t i = 0; i < layers_.size(); ++i) {
     layers_[i].unite(other.layers_[i]);
-    layers_[i].set_item_count(
-        add_saturated(layers_[i].item_count(), other.layers_[i].item_count()));
+    layers_[i].add_to_item_count(other.layers_[i].item_count());
   }
   ++other_changes_;  // a merge of an empty filter is a change too, as DEL and RESTORE would be
   return MergeError::kNone;
@@ -164,7 +163,7 @@ void BloomFilter::apply_add(size_t layer_index, const ItemHash& hash, uint64_t i
   CHECK(layer_index < layers_.size());
   BloomLayer& layer = layers_[layer_index];
   layer.set(hash);
-  layer.set_item_count(add_saturated(layer.item_count(), items));
+  layer.add_to_item_count(items);
 }
 
 ContentDigest BloomFilter::digest() const {

@@ -56,6 +56,12 @@ void BloomLayer::read_cells(uint64_t first_byte, std::span<std::byte> out) const
   }
 }
 
+void BloomLayer::add_to_item_count(uint64_t more) {
+  uint64_t sum = 0;
+  if (__builtin_add_overflow(item_count(), more, &sum)) sum = kMaxLayerItems;
+  set_item_count(std::min(sum, kMaxLayerItems));
+}
+
 void BloomLayer::unite(const BloomLayer& other) {
   CHECK(geometry_ == other.geometry_);
   const uint64_t count = (geometry_.cell_bytes() + 7) / 8;

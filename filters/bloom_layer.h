@@ -29,6 +29,10 @@
 
 namespace iris::filters {
 
+// Merges and replay saturate here, and loaders accept no more: 1,024 layers of it still fit the
+// signed 64-bit integer of a reply.
+inline constexpr uint64_t kMaxLayerItems = uint64_t{1} << 52;
+
 class BloomLayer {
  public:
   // Empty if the memory cannot be had.
@@ -70,6 +74,7 @@ class BloomLayer {
   std::span<std::byte> cells() { return {cells_.data(), geometry_.cell_bytes()}; }
   std::span<const std::byte> cells() const { return {cells_.data(), geometry_.cell_bytes()}; }
   void set_item_count(uint64_t count) { item_count_.store(count, std::memory_order_relaxed); }
+  void add_to_item_count(uint64_t more);
   // Sets every bit that `other` has; the geometries must be equal.
   void unite(const BloomLayer& other);
   // False if a bit beyond the geometry is set, which only a forged image can have.

@@ -162,6 +162,7 @@ double blocked_rate(uint64_t cells_per_block, uint32_t hashes, double load) {
     unset /= unset_step;
     both /= both_step;
     weights += weight;
+    if (j == 1) break;  // an empty block refuses all; its mean of 0 would not survive the division
     sum += weight * rate_of_load(cells, hashes, unset, both);
     if (weight < kNegligible) break;
   }
