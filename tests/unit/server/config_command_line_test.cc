@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-CommandLine parse(std::vector<std::string> words) {
+CommandLine parse(const std::vector<std::string>& words) {
   std::vector<const char*> argv{"iris-server"};
   for (const std::string& word : words) argv.push_back(word.c_str());
   return parse_command_line(static_cast<int>(argv.size()), argv.data());

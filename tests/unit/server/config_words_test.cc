@@ -43,8 +43,10 @@ TEST(ConfigWords, QuotingAnyBytesGivesThemBack) {
   std::mt19937 random(1);
   for (int i = 0; i < 20'000; ++i) {
     std::string word(random() % 12, ' ');
-    for (char& c : word)
-      c = static_cast<char>(i % 2 == 0 ? random() % 256 : "\\\"'x4 \n"[random() % 7]);
+    const std::string_view awkward = "\\\"'x4 \n";
+    for (char& c : word) {
+      c = i % 2 == 0 ? static_cast<char>(random()) : awkward[random() % awkward.size()];
+    }
     const std::string quoted = quote_word(word);
     ASSERT_EQ(quoted.find_first_of("\r\n"), std::string::npos);
     ASSERT_THAT(split_words(quoted), Optional(ElementsAre(word))) << quoted;
