@@ -69,6 +69,8 @@ struct Call {
 
   // Refuses (with the OOM error) what would pass `maxmemory`; otherwise announces the bytes.
   bool allow_memory(uint64_t bytes);
+  // What `maxmemory` and `filter-max-memory` leave for a filter whose size a client's data tells.
+  uint64_t memory_left_for_a_filter() const;
 
   // Takes over many booleans ('1' and '0') and the error that may follow them, to be rendered piece
   // by piece as the client takes them: a byte an item instead of four. False: there are few, or

@@ -29,7 +29,7 @@ enum class Lines : uint8_t {
 
 struct Directive {  // NOLINT(clang-analyzer-optin.performance.Padding): in the order a row reads
   std::string_view name;  // lower case
-  const ValueKind& kind;
+  const SettingKind& kind;
   Change change;
   std::string_view doc;
   // A secret's value is shown by CONFIG GET, as clients expect, and nowhere else.

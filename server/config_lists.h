@@ -6,11 +6,11 @@
 
 namespace iris::server {
 
-extern const ValueKind kBindKind;                     // 127.0.0.1 -::1
-extern const ValueKind kClientOutputBufferLimitKind;  // normal 64mb 0 0 [<class> ...]
-extern const ValueKind kPercentilesKind;              // 50 99 99.9
-extern const ValueKind kSaveKind;                     // 3600 1 300 100
-extern const ValueKind kThreadsKind;                  // auto, or a number
-extern const ValueKind kUnixSocketPermKind;           // octal
+extern const SettingKind kBindKind;                     // 127.0.0.1 -::1
+extern const SettingKind kClientOutputBufferLimitKind;  // normal 64mb 0 0 [<class> ...]
+extern const SettingKind kPercentilesKind;              // 50 99 99.9
+extern const SettingKind kSaveKind;                     // 3600 1 300 100
+extern const SettingKind kThreadsKind;                  // auto, or a number
+extern const SettingKind kUnixSocketPermKind;           // octal
 
 }  // namespace iris::server

@@ -7,7 +7,8 @@ namespace iris::server {
 std::span<const std::span<const CommandSpec>> command_families() {
   static const std::vector<std::span<const CommandSpec>> families = {
       connection_commands(), transaction_commands(), key_commands(),
-      expiry_commands(),     scan_commands(),        bloom_commands(),
+      expiry_commands(),     scan_commands(),        dump_commands(),
+      bloom_commands(),      bloom_admin_commands(), bloom_dump_commands(),
   };
   return families;
 }
