@@ -70,6 +70,7 @@ const Command* Dispatcher::admit(Session& session, std::span<const std::string_v
     }
     command = subcommand;
   }
+  session.record->last_command.store(command, std::memory_order_relaxed);
   if (!command->arity_fits(args.size())) {
     refuse(session, command, reply,
            "ERR wrong number of arguments for '" + command->full_name + "' command");
