@@ -76,6 +76,7 @@ class ClientRecord {
   std::atomic<uint32_t> db{0};
   std::atomic<uint32_t> version{2};
   std::atomic<int32_t> queued_commands{-1};  // -1: not in MULTI
+  std::atomic<uint64_t> queued_bytes{0};
   std::atomic<uint32_t> watched_keys{0};
   std::atomic<uint64_t> input_bytes{0};
   std::atomic<uint64_t> output_bytes{0};

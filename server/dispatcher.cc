@@ -135,6 +135,7 @@ void Dispatcher::queue(Session& session, const Command& command,
   transaction.queue.push_back(std::move(queued));
   session.record->queued_commands.store(static_cast<int32_t>(transaction.queue.size()),
                                         std::memory_order_relaxed);
+  session.record->queued_bytes.store(transaction.queued_bytes, std::memory_order_relaxed);
   reply.raw("+QUEUED\r\n");
 }
 
