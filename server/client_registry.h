@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace iris::server {
@@ -32,6 +33,9 @@ struct ClientNames {
   std::string library;
   std::string library_version;
 };
+
+// Printable and without spaces, so that a name cannot break a line of CLIENT LIST.
+bool valid_client_name(std::string_view name);
 
 class ClientRecord {
  public:
