@@ -11,6 +11,7 @@ std::span<const std::span<const CommandSpec>> command_families() {
       key_commands(),
       expiry_commands(),
       scan_commands(),
+      client_commands(),
       info_commands(),
   };
   return families;
