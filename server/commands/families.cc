@@ -12,6 +12,7 @@ std::span<const std::span<const CommandSpec>> command_families() {
       expiry_commands(),
       scan_commands(),
       client_commands(),
+      command_commands(),
       info_commands(),
   };
   return families;

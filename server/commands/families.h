@@ -13,6 +13,7 @@ std::span<const CommandSpec> key_commands();          // DEL, RENAME, COPY, FLUS
 std::span<const CommandSpec> expiry_commands();       // EXPIRE, TTL, PERSIST, ...
 std::span<const CommandSpec> scan_commands();         // SCAN, KEYS, RANDOMKEY
 std::span<const CommandSpec> client_commands();        // CLIENT
+std::span<const CommandSpec> command_commands();       // COMMAND
 std::span<const CommandSpec> info_commands();          // INFO
 
 // All of them, in the order in which COMMAND lists them.
