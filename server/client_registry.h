@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace iris::server {
@@ -32,6 +33,9 @@ struct ClientNames {
   std::string library;
   std::string library_version;
 };
+
+// Printable and without spaces, so that a name cannot break a line of CLIENT LIST.
+bool valid_client_name(std::string_view name);
 
 class ClientRecord {
  public:
@@ -76,6 +80,7 @@ class ClientRecord {
   std::atomic<uint32_t> db{0};
   std::atomic<uint32_t> version{2};
   std::atomic<int32_t> queued_commands{-1};  // -1: not in MULTI
+  std::atomic<uint64_t> queued_bytes{0};
   std::atomic<uint32_t> watched_keys{0};
   std::atomic<uint64_t> input_bytes{0};
   std::atomic<uint64_t> output_bytes{0};

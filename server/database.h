@@ -73,6 +73,8 @@ class Database {
 
   uint64_t size() const { return size_; }
   uint64_t volatile_keys() const { return volatile_keys_; }
+  // About what the table itself takes, without the values and long names.
+  uint64_t overhead_bytes() const;
 
   // The first slot at or after `slot` that holds a key; kSlots if there is none.
   uint32_t next_used_slot(uint32_t slot) const;

@@ -70,6 +70,7 @@ const Command* Dispatcher::admit(Session& session, std::span<const std::string_v
     }
     command = subcommand;
   }
+  session.record->last_command.store(command, std::memory_order_relaxed);
   if (!command->arity_fits(args.size())) {
     refuse(session, command, reply,
            "ERR wrong number of arguments for '" + command->full_name + "' command");
@@ -134,6 +135,7 @@ void Dispatcher::queue(Session& session, const Command& command,
   transaction.queue.push_back(std::move(queued));
   session.record->queued_commands.store(static_cast<int32_t>(transaction.queue.size()),
                                         std::memory_order_relaxed);
+  session.record->queued_bytes.store(transaction.queued_bytes, std::memory_order_relaxed);
   reply.raw("+QUEUED\r\n");
 }
 

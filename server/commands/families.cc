@@ -9,6 +9,14 @@ std::span<const std::span<const CommandSpec>> command_families() {
       connection_commands(), transaction_commands(), key_commands(),
       expiry_commands(),     scan_commands(),        dump_commands(),
       bloom_commands(),      bloom_admin_commands(), bloom_dump_commands(),
+      connection_commands(),
+      transaction_commands(),
+      key_commands(),
+      expiry_commands(),
+      scan_commands(),
+      client_commands(),
+      command_commands(),
+      info_commands(),
   };
   return families;
 }

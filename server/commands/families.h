@@ -16,6 +16,9 @@ std::span<const CommandSpec> dump_commands();         // DUMP, RESTORE
 std::span<const CommandSpec> bloom_commands();        // BF.ADD, BF.EXISTS, ...
 std::span<const CommandSpec> bloom_admin_commands();  // BF.RESERVE, BF.INFO, BF.MERGE, ...
 std::span<const CommandSpec> bloom_dump_commands();   // BF.SCANDUMP, BF.LOADCHUNK
+std::span<const CommandSpec> client_commands();        // CLIENT
+std::span<const CommandSpec> command_commands();       // COMMAND
+std::span<const CommandSpec> info_commands();          // INFO
 
 // All of them, in the order in which COMMAND lists them.
 std::span<const std::span<const CommandSpec>> command_families();
