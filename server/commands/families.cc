@@ -6,8 +6,12 @@ namespace iris::server {
 
 std::span<const std::span<const CommandSpec>> command_families() {
   static const std::vector<std::span<const CommandSpec>> families = {
+      // One a line, so that two families can be added at once.
+      // clang-format off
       connection_commands(),
       transaction_commands(),
+      config_commands(),
+      // clang-format on
   };
   return families;
 }
