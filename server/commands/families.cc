@@ -11,6 +11,7 @@ std::span<const std::span<const CommandSpec>> command_families() {
       connection_commands(),
       transaction_commands(),
       config_commands(),
+      slowlog_commands(),
       // clang-format on
   };
   return families;

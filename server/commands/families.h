@@ -10,6 +10,7 @@ namespace iris::server {
 std::span<const CommandSpec> connection_commands();   // PING, HELLO, AUTH, SELECT, ...
 std::span<const CommandSpec> transaction_commands();  // MULTI, EXEC, WATCH, ...
 std::span<const CommandSpec> config_commands();       // CONFIG
+std::span<const CommandSpec> slowlog_commands();      // SLOWLOG
 
 // All of them, in the order in which COMMAND lists them.
 std::span<const std::span<const CommandSpec>> command_families();
