@@ -12,6 +12,7 @@ std::span<const std::span<const CommandSpec>> command_families() {
       transaction_commands(),
       config_commands(),
       slowlog_commands(),
+      latency_commands(),
       // clang-format on
   };
   return families;
