@@ -13,6 +13,7 @@ std::span<const std::span<const CommandSpec>> command_families() {
       config_commands(),
       slowlog_commands(),
       latency_commands(),
+      memory_commands(),
       // clang-format on
   };
   return families;
