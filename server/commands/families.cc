@@ -14,6 +14,7 @@ std::span<const std::span<const CommandSpec>> command_families() {
       slowlog_commands(),
       latency_commands(),
       memory_commands(),
+      object_commands(),
       // clang-format on
   };
   return families;
