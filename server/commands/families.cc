@@ -15,6 +15,7 @@ std::span<const std::span<const CommandSpec>> command_families() {
       latency_commands(),
       memory_commands(),
       object_commands(),
+      debug_commands(),
       // clang-format on
   };
   return families;

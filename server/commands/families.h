@@ -14,6 +14,7 @@ std::span<const CommandSpec> slowlog_commands();      // SLOWLOG
 std::span<const CommandSpec> latency_commands();      // LATENCY
 std::span<const CommandSpec> memory_commands();       // MEMORY
 std::span<const CommandSpec> object_commands();       // OBJECT
+std::span<const CommandSpec> debug_commands();        // DEBUG
 
 // All of them, in the order in which COMMAND lists them.
 std::span<const std::span<const CommandSpec>> command_families();
