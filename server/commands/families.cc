@@ -16,6 +16,7 @@ std::span<const std::span<const CommandSpec>> command_families() {
       memory_commands(),
       object_commands(),
       debug_commands(),
+      monitor_commands(),
       // clang-format on
   };
   return families;

@@ -15,6 +15,7 @@ std::span<const CommandSpec> latency_commands();      // LATENCY
 std::span<const CommandSpec> memory_commands();       // MEMORY
 std::span<const CommandSpec> object_commands();       // OBJECT
 std::span<const CommandSpec> debug_commands();        // DEBUG
+std::span<const CommandSpec> monitor_commands();      // MONITOR
 
 // All of them, in the order in which COMMAND lists them.
 std::span<const std::span<const CommandSpec>> command_families();
