@@ -17,6 +17,11 @@ std::span<const std::span<const CommandSpec>> command_families() {
       object_commands(),
       debug_commands(),
       monitor_commands(),
+      admin_commands(),
+      admin_cluster_commands(),
+      admin_acl_commands(),
+      admin_module_commands(),
+      admin_lolwut_commands(),
       // clang-format on
   };
   return families;
