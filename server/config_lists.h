@@ -6,11 +6,11 @@
 
 namespace iris::server {
 
-extern const SettingKind kBindKind;                     // 127.0.0.1 -::1
-extern const SettingKind kClientOutputBufferLimitKind;  // normal 64mb 0 0 [<class> ...]
-extern const SettingKind kPercentilesKind;              // 50 99 99.9
-extern const SettingKind kSaveKind;                     // 3600 1 300 100
-extern const SettingKind kThreadsKind;                  // auto, or a number
-extern const SettingKind kUnixSocketPermKind;           // octal
+extern const DirectiveKind kBindKind;                     // 127.0.0.1 -::1
+extern const DirectiveKind kClientOutputBufferLimitKind;  // normal 64mb 0 0 [<class> ...]
+extern const DirectiveKind kPercentilesKind;              // 50 99 99.9
+extern const DirectiveKind kSaveKind;                     // 3600 1 300 100
+extern const DirectiveKind kThreadsKind;                  // auto, or a number
+extern const DirectiveKind kUnixSocketPermKind;           // octal
 
 }  // namespace iris::server

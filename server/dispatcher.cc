@@ -148,7 +148,8 @@ void Dispatcher::run_queued(Call& exec, const Command& command,
 
 void Dispatcher::run(Call& call) {
   const Command& command = call.command;
-  if (!engine_.monitors.empty() && !command.has(kSkipMonitor)) {
+  // As in Redis, what administrators say is nobody else's business: CONFIG SET has passwords.
+  if (!engine_.monitors.empty() && !command.has(kSkipMonitor | kAdmin)) {
     engine_.monitors.show(engine_.control, engine_.clock.wall_us(), call.session.db,
                           call.session.record->address, call.args);
   }

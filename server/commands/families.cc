@@ -17,6 +17,23 @@ std::span<const std::span<const CommandSpec>> command_families() {
       client_commands(),
       command_commands(),
       info_commands(),
+      // One a line, so that two families can be added at once.
+      // clang-format off
+      connection_commands(),
+      transaction_commands(),
+      config_commands(),
+      slowlog_commands(),
+      latency_commands(),
+      memory_commands(),
+      object_commands(),
+      debug_commands(),
+      monitor_commands(),
+      admin_commands(),
+      admin_cluster_commands(),
+      admin_acl_commands(),
+      admin_module_commands(),
+      admin_lolwut_commands(),
+      // clang-format on
   };
   return families;
 }

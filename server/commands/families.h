@@ -19,6 +19,20 @@ std::span<const CommandSpec> bloom_dump_commands();   // BF.SCANDUMP, BF.LOADCHU
 std::span<const CommandSpec> client_commands();        // CLIENT
 std::span<const CommandSpec> command_commands();       // COMMAND
 std::span<const CommandSpec> info_commands();          // INFO
+std::span<const CommandSpec> connection_commands();     // PING, HELLO, AUTH, SELECT, ...
+std::span<const CommandSpec> transaction_commands();    // MULTI, EXEC, WATCH, ...
+std::span<const CommandSpec> config_commands();         // CONFIG
+std::span<const CommandSpec> slowlog_commands();        // SLOWLOG
+std::span<const CommandSpec> latency_commands();        // LATENCY
+std::span<const CommandSpec> memory_commands();         // MEMORY
+std::span<const CommandSpec> object_commands();         // OBJECT
+std::span<const CommandSpec> debug_commands();          // DEBUG
+std::span<const CommandSpec> monitor_commands();        // MONITOR
+std::span<const CommandSpec> admin_commands();          // TIME, DBSIZE, SHUTDOWN, SAVE, ...
+std::span<const CommandSpec> admin_cluster_commands();  // ROLE, WAIT, CLUSTER, ...
+std::span<const CommandSpec> admin_acl_commands();      // ACL
+std::span<const CommandSpec> admin_module_commands();   // MODULE
+std::span<const CommandSpec> admin_lolwut_commands();   // LOLWUT
 
 // All of them, in the order in which COMMAND lists them.
 std::span<const std::span<const CommandSpec>> command_families();
