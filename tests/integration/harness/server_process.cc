@@ -138,8 +138,9 @@ void ServerProcess::write_config() const {
 }
 
 bool ServerProcess::launch() {
-  write_config();
+  if (config_file_ == ConfigFile::kOfOptions) write_config();
   std::vector<std::string> words = {server_program(), config_file()};
+  words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
   std::vector<std::string> variables = environment_with(options_.environment);
   const std::vector<char*> arguments = pointers(words);
   const std::vector<char*> environment = pointers(variables);
@@ -219,8 +220,9 @@ int ServerProcess::wait_for_exit() {
   return exit_code_;
 }
 
-bool ServerProcess::restart() {
+bool ServerProcess::restart(ConfigFile config_file) {
   EXPECT_EQ(stop(), 0) << "the server's exit code";
+  config_file_ = config_file;
   return start();
 }
 

@@ -35,6 +35,8 @@ struct ServerOptions {
   int threads = 1;
   // The server's limit of open files; 0 leaves it as it is.
   uint64_t max_files = 0;
+  // Of the command line, after the configuration file.
+  std::vector<std::string> arguments = {};
   std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
@@ -59,8 +61,10 @@ class ServerProcess {
   int stop();
   // For tests that end the server themselves (SHUTDOWN, signals): waits, same result as stop().
   int wait_for_exit();
-  // Stops, which must exit with 0, and starts again with the same directory and port.
-  [[nodiscard]] bool restart();
+  // Stops, which must exit with 0, and starts again with the same directory and port; with the
+  // configuration file of the options, or with what the server made of it (CONFIG REWRITE).
+  enum class ConfigFile : uint8_t { kOfOptions, kAsItIs };
+  [[nodiscard]] bool restart(ConfigFile config_file = ConfigFile::kOfOptions);
   void kill(int signal);
   // The test expects this server to end badly, so the destructor shall not complain.
   void expect_bad_exit() { bad_exit_expected_ = true; }
@@ -95,6 +99,7 @@ class ServerProcess {
   pid_t pid_ = -1;
   int exit_code_ = 0;
   bool bad_exit_expected_ = false;
+  ConfigFile config_file_ = ConfigFile::kOfOptions;
 };
 
 // Runs a program to its end, with `input` as its stdin; kills it after kPatienceMs.
