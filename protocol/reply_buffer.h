@@ -19,6 +19,7 @@ class ReplyBuffer {
   void commit(size_t size) { size_ += size; }
 
   void append(std::string_view bytes) {
+    if (bytes.empty()) return;  // its data() may be null, which memcpy forbids
     std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
     commit(bytes.size());
   }

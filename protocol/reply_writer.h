@@ -14,8 +14,12 @@
 //
 // Aggregates are written as a header followed by their elements.
 //
-// Invariant: no byte of a client's gets into a line-based reply raw. simple() and error() replace
-// CR, LF and NUL, so that nobody can forge a reply inside an error text.
+// Invariant: no byte of a client's gets into a line-based reply raw. simple(), error() and
+// big_number() replace CR, LF and NUL by a space, so that nobody can forge a reply inside an error
+// text. Everything else carries its length, and may carry any byte.
+//
+// What a filter answers all day (:1, #f, the header of a short array) is inline: one reservation
+// and one store of a size the compiler knows.
 #pragma once
 
 #include <cstdint>
@@ -35,18 +39,25 @@ class ReplyWriter {
   void ok() { raw("+OK\r\n"); }
   // `text` starts with its code: "ERR syntax error". No leading '-'.
   void error(std::string_view text);
-  void integer(int64_t value);
+  void integer(int64_t value) {
+    if (value >= 0 && value < 10) return digit_line(':', static_cast<char>('0' + value));
+    long_integer(value);
+  }
   void bulk(std::string_view bytes);
-  void null();
-  void null_array();
+  void null() { is_resp3() ? raw("_\r\n") : raw("$-1\r\n"); }
+  void null_array() { is_resp3() ? raw("_\r\n") : raw("*-1\r\n"); }
   void array(uint64_t size) { header('*', size); }
-  void map(uint64_t pairs);
-  void set(uint64_t size);
-  void push(uint64_t size);
-  void boolean(bool value);
+  void map(uint64_t pairs) { is_resp3() ? header('%', pairs) : header('*', pairs * 2); }
+  void set(uint64_t size) { header(is_resp3() ? '~' : '*', size); }
+  void push(uint64_t size) { header(is_resp3() ? '>' : '*', size); }
+  void boolean(bool value) {
+    if (is_resp3()) return digit_line('#', value ? 't' : 'f');
+    digit_line(':', value ? '1' : '0');
+  }
+  // Integers without an exponent, the rest as %.17g prints it; inf, -inf, nan.
   void real(double value);
   void big_number(std::string_view digits);
-  // `format` has three letters: "txt" or "mkd".
+  // `format` has three letters ("txt" or "mkd"); RESP2 has no place for it.
   void verbatim(std::string_view format, std::string_view text);
   // Bytes that are already rendered.
   void raw(std::string_view bytes) { out_.append(bytes); }
@@ -55,7 +66,19 @@ class ReplyWriter {
   ReplyBuffer& buffer() { return out_; }
 
  private:
-  void header(char type, uint64_t size);
+  bool is_resp3() const { return version_ == Version::kResp3; }
+
+  // A whole reply of one character.
+  void digit_line(char type, char digit) {
+    const char bytes[] = {type, digit, '\r', '\n'};
+    raw({bytes, sizeof bytes});
+  }
+  void header(char type, uint64_t size) {
+    if (size < 10) return digit_line(type, static_cast<char>('0' + size));
+    long_header(type, size);
+  }
+  void long_header(char type, uint64_t size);
+  void long_integer(int64_t value);
   void line(char type, std::string_view text);
 
   ReplyBuffer& out_;

@@ -1,0 +1,180 @@
+// One layer of a Bloom filter: its geometry, its cells and its number of items.
+//
+// The layout is decided once an operation by a switch that always goes the same way for a filter;
+// there are no virtual calls and no allocations behind any of them. The names of the layouts and
+// the way from a hash to its bits are in bloom_probes.h.
+//
+// Threads: contains() and prefetch() need no lock. set() and try_reserve() need the stripe of
+// chunk_of() (for try_reserve any stripe will do: the count is an atomic). The rest is for who has
+// the layer alone.
+//
+// Invariants
+//   1. The geometry came from BloomParams or was checked by a loader; the cells fit it exactly.
+//   2. item_count() never passes the capacity by try_reserve(). Only a merge may do that, and then
+//      the layer counts as full.
+//   3. A bit is never cleared.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "filters/bloom_probes.h"
+#include "filters/bloom_sizing.h"
+#include "filters/cell_memory.h"
+#include "filters/item_hash.h"
+#include "filters/stripe_table.h"
+
+namespace iris::filters {
+
+// Merges and replay saturate here, and loaders accept no more: 1,024 layers of it still fit the
+// signed 64-bit integer of a reply.
+inline constexpr uint64_t kMaxLayerItems = uint64_t{1} << 52;
+
+class BloomLayer {
+ public:
+  // Empty if the memory cannot be had.
+  [[nodiscard]] static std::optional<BloomLayer> allocate(const LayerGeometry& geometry);
+
+  BloomLayer(BloomLayer&& other) noexcept
+      : geometry_(other.geometry_),
+        cells_(std::move(other.cells_)),
+        item_count_(other.item_count_.load(std::memory_order_relaxed)) {}
+  BloomLayer& operator=(BloomLayer&&) = delete;
+
+  bool contains(const ItemHash& hash) const;
+  void set(const ItemHash& hash);
+  void prefetch(const ItemHash& hash) const;
+
+  // The chunk that holds the item's bits in this layer (invariant 2 of bloom_probes.h).
+  uint64_t chunk_of(const ItemHash& hash) const;
+  uint64_t chunks() const;
+  // The bytes of a chunk, as [first, first + length) of the cells.
+  std::pair<uint64_t, uint64_t> chunk_range(uint64_t chunk) const;
+
+  // Takes a place for one more item; false if the layer is full.
+  [[nodiscard]] bool try_reserve() {
+    uint64_t count = item_count_.load(std::memory_order_relaxed);
+    do {
+      if (count >= geometry_.capacity) return false;
+    } while (!item_count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
+    return true;
+  }
+
+  const LayerGeometry& geometry() const { return geometry_; }
+  uint64_t item_count() const { return item_count_.load(std::memory_order_relaxed); }
+  bool full() const { return item_count() >= geometry_.capacity; }
+
+  // Copies cells out while others may be setting bits: word by word, each as it is at that moment.
+  void read_cells(uint64_t first_byte, std::span<std::byte> out) const;
+
+  // For loaders, merge and replay, which have the layer alone.
+  std::span<std::byte> cells() { return {cells_.data(), geometry_.cell_bytes()}; }
+  std::span<const std::byte> cells() const { return {cells_.data(), geometry_.cell_bytes()}; }
+  void set_item_count(uint64_t count) { item_count_.store(count, std::memory_order_relaxed); }
+  void add_to_item_count(uint64_t more);
+  // Sets every bit that `other` has; the geometries must be equal.
+  void unite(const BloomLayer& other);
+  // False if a bit beyond the geometry is set, which only a forged image can have.
+  bool padding_is_clear() const;
+
+  struct Fill {
+    double ratio;         // of set bits
+    double current_rate;  // what an absent item would meet now
+  };
+  // From all cells, or from an even sample of the blocks if there are more than 16 MB.
+  Fill fill() const;
+
+  uint64_t cells_footprint_bytes() const { return cells_.footprint_bytes(); }
+
+ private:
+  BloomLayer(const LayerGeometry& geometry, CellMemory cells)
+      : geometry_(geometry), cells_(std::move(cells)) {}
+
+  uint64_t* words() const {
+    return reinterpret_cast<uint64_t*>(const_cast<std::byte*>(cells_.data()));
+  }
+
+  LayerGeometry geometry_;
+  CellMemory cells_;
+  std::atomic<uint64_t> item_count_{0};
+};
+
+inline bool BloomLayer::contains(const ItemHash& hash) const {
+  const uint64_t bits = geometry_.bits;
+  const uint32_t hashes = geometry_.hashes;
+  switch (geometry_.layout) {
+    case BloomLayout::kBlocked:
+      return probes::Block512::contains(words(), hash, bits, hashes);
+    case BloomLayout::kPaged:
+      return probes::Block4096::contains(words(), hash, bits, hashes);
+    case BloomLayout::kClassic:
+      return probes::Scattered<probes::Classic>::contains(words(), hash, bits, hashes);
+    case BloomLayout::kExplicit:
+      return probes::Scattered<probes::Explicit>::contains(words(), hash, bits, hashes);
+  }
+  __builtin_unreachable();
+}
+
+inline void BloomLayer::set(const ItemHash& hash) {
+  const uint64_t bits = geometry_.bits;
+  const uint32_t hashes = geometry_.hashes;
+  switch (geometry_.layout) {
+    case BloomLayout::kBlocked:
+      return probes::Block512::set(words(), hash, bits, hashes);
+    case BloomLayout::kPaged:
+      return probes::Block4096::set(words(), hash, bits, hashes);
+    case BloomLayout::kClassic:
+      return probes::Scattered<probes::Classic>::set(words(), hash, bits, hashes);
+    case BloomLayout::kExplicit:
+      return probes::Scattered<probes::Explicit>::set(words(), hash, bits, hashes);
+  }
+}
+
+inline void BloomLayer::prefetch(const ItemHash& hash) const {
+  using probes::Block4096;
+  using probes::Block512;
+  switch (geometry_.layout) {
+    case BloomLayout::kBlocked:
+      __builtin_prefetch(words() +
+                         Block512::block_of(hash, geometry_.bits) * Block512::kBlockWords);
+      return;
+    case BloomLayout::kPaged: {
+      // The lines of the first hash word's positions: an absent item is nearly always refused by
+      // them, and the rest of the page is then one TLB entry away.
+      uint64_t* block =
+          words() + Block4096::block_of(hash, geometry_.bits) * Block4096::kBlockWords;
+      Block4096::for_each(
+          hash, std::min(geometry_.hashes, Block4096::kPositionsAWord),
+          [block](uint64_t position) { __builtin_prefetch(block + position / 64); });
+      return;
+    }
+    case BloomLayout::kClassic:
+      for (uint32_t i = 0; i < std::min(geometry_.hashes, 2u); ++i) {
+        __builtin_prefetch(words() + probes::Classic::position(hash, i, geometry_.bits) / 64);
+      }
+      return;
+    case BloomLayout::kExplicit:
+      for (uint32_t i = 0; i < std::min(geometry_.hashes, 2u); ++i) {
+        __builtin_prefetch(words() + probes::Explicit::position(hash, i, geometry_.bits) / 64);
+      }
+      return;
+  }
+}
+
+inline uint64_t BloomLayer::chunk_of(const ItemHash& hash) const {
+  switch (geometry_.layout) {
+    case BloomLayout::kBlocked:
+      return probes::Block512::block_of(hash, geometry_.bits) / (kChunkBytes * 8 / kBlockedBits);
+    case BloomLayout::kPaged:
+      return probes::Block4096::block_of(hash, geometry_.bits) / (kChunkBytes * 8 / kPagedBits);
+    case BloomLayout::kClassic:
+    case BloomLayout::kExplicit:
+      return 0;  // its bits are all over the array: one chunk
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace iris::filters

@@ -1,0 +1,158 @@
+// Where an item's bits lie, and how they are tested and set: the inner loop of every Bloom command.
+//
+//   blocked, paged   low half of the hash -> block (multiply by the number of blocks, take the high
+//                    word); high half -> cells inside it, cut into slices of 9 or 12 bits. 64 bits
+//                    give 7 or 5 positions; the next ones come from the word multiplied and folded.
+//                    So the first 7 of 512 are plain independent hash bits. Double hashing with a
+//                    small stride would be cheaper and would show as a higher error rate: 512
+//                    cells are few.
+//   classic          (low + i * high) mod bits, wrapping at 2^64: RedisBloom's, bit for bit
+//   explicit         low + i * high, multiplied and folded, then scaled to the length: independent
+//                    for any length, also for a textbook's 18 bits where double hashing degenerates
+//
+// Bit x is bit x % 64 of 64-bit word x / 64, which on a little-endian machine is RedisBloom's bit
+// x % 8 of byte x / 8.
+//
+// Invariants
+//   1. Words are read with acquire and written with release, so a reader that sees an item's bit
+//      also sees everything its writer did before, the log's record first of all. On x86 both are
+//      plain moves.
+//   2. Who sets bits holds the stripe of their chunk (stripe_table.h), so a load and a store will
+//      do; no bit is ever cleared. Readers hold nothing.
+//   3. A probe that finds a bit unset may stop; all bits of an added item are set, so there is no
+//      false negative.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "filters/item_hash.h"
+
+namespace iris::filters::probes {
+
+static_assert(std::endian::native == std::endian::little,
+              "dumps are little-endian images of cells");
+
+__extension__ typedef unsigned __int128 Uint128;
+
+inline uint64_t multiply_high(uint64_t a, uint64_t b) {
+  return static_cast<uint64_t>(static_cast<Uint128>(a) * b >> 64);
+}
+
+inline uint64_t multiply_fold(uint64_t a, uint64_t b) {
+  const Uint128 product = static_cast<Uint128>(a) * b;
+  return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
+}
+
+// Odd constants with about half of their bits set (wyhash's), to stir a word that is used up.
+inline constexpr uint64_t kStir = 0xa0761d6478bd642fULL;
+inline constexpr uint64_t kFold = 0xe7037ed1a0b428dbULL;
+
+inline uint64_t next_word(uint64_t word) {
+  return multiply_fold(word ^ kStir, kFold);
+}
+
+inline uint64_t load_word(uint64_t* word) {
+  return std::atomic_ref<uint64_t>(*word).load(std::memory_order_acquire);
+}
+
+inline void set_bits(uint64_t* word, uint64_t mask) {
+  std::atomic_ref<uint64_t> cell(*word);
+  const uint64_t old = cell.load(std::memory_order_relaxed);
+  if ((old & mask) != mask) cell.store(old | mask, std::memory_order_release);
+}
+
+// Blocks of 2^kBlockLog2 cells.
+template <unsigned kBlockLog2>
+struct Blocked {
+  static constexpr uint32_t kPositionsAWord = 64 / kBlockLog2;
+  static constexpr uint64_t kPositionMask = (uint64_t{1} << kBlockLog2) - 1;
+  static constexpr uint64_t kBlockWords = (uint64_t{1} << kBlockLog2) / 64;
+
+  static uint64_t block_of(const ItemHash& hash, uint64_t bits) {
+    return multiply_high(hash.low, bits >> kBlockLog2);
+  }
+
+  // All bits of a hash word are tested without a branch between them: which one is unset is random,
+  // so a branch on each would be mispredicted once a miss. Measured, see bench/bloom_bench.cc.
+  static bool contains(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
+    uint64_t* const block = words + block_of(hash, bits) * kBlockWords;
+    uint64_t source = hash.high;
+    for (uint32_t left = hashes;;) {
+      const uint32_t now = std::min(left, kPositionsAWord);
+      uint64_t slices = source;
+      uint64_t all = 1;
+      for (uint32_t i = 0; i < now; ++i) {
+        const uint64_t position = slices & kPositionMask;
+        all &= load_word(block + position / 64) >> (position % 64);
+        slices >>= kBlockLog2;
+      }
+      if ((all & 1) == 0) return false;
+      left -= now;
+      if (left == 0) return true;
+      source = next_word(source);
+    }
+  }
+
+  template <typename Visit>
+  static void for_each(const ItemHash& hash, uint32_t hashes, Visit&& visit) {
+    uint64_t source = hash.high;
+    for (uint32_t left = hashes;;) {
+      const uint32_t now = std::min(left, kPositionsAWord);
+      uint64_t slices = source;
+      for (uint32_t i = 0; i < now; ++i) {
+        visit(slices & kPositionMask);
+        slices >>= kBlockLog2;
+      }
+      left -= now;
+      if (left == 0) return;
+      source = next_word(source);
+    }
+  }
+
+  static void set(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
+    uint64_t* const block = words + block_of(hash, bits) * kBlockWords;
+    for_each(hash, hashes, [block](uint64_t position) {
+      set_bits(block + position / 64, uint64_t{1} << (position % 64));
+    });
+  }
+};
+
+using Block512 = Blocked<9>;
+using Block4096 = Blocked<12>;
+
+struct Classic {
+  static uint64_t position(const ItemHash& hash, uint32_t i, uint64_t bits) {
+    return (hash.low + i * hash.high) % bits;
+  }
+};
+
+struct Explicit {
+  static uint64_t position(const ItemHash& hash, uint32_t i, uint64_t bits) {
+    return multiply_high(multiply_fold((hash.low + i * hash.high) ^ kStir, kFold), bits);
+  }
+};
+
+// Cells anywhere in the array: each is a cache miss of its own in a big filter, so a lookup stops
+// at the first unset one.
+template <typename Positions>
+struct Scattered {
+  static bool contains(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
+    for (uint32_t i = 0; i < hashes; ++i) {
+      const uint64_t position = Positions::position(hash, i, bits);
+      if ((load_word(words + position / 64) >> (position % 64) & 1) == 0) return false;
+    }
+    return true;
+  }
+
+  static void set(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
+    for (uint32_t i = 0; i < hashes; ++i) {
+      const uint64_t position = Positions::position(hash, i, bits);
+      set_bits(words + position / 64, uint64_t{1} << (position % 64));
+    }
+  }
+};
+
+}  // namespace iris::filters::probes

@@ -1,0 +1,61 @@
+#include "server/call.h"
+
+#include <string>
+#include <utility>
+
+namespace iris::server {
+
+void Call::fail(std::string_view error) {
+  failed = true;
+  stats.count_error(error);
+  reply.error(error);
+}
+
+void Call::fail_arity() {
+  fail("ERR wrong number of arguments for '" + command.full_name + "' command");
+}
+
+Entry* Call::find(HashedKey key) {
+  Entry* entry = engine.keyspace.find(session.db, key, now_ms);
+  if (entry == nullptr) {
+    stats.keyspace_misses.add();
+    return nullptr;
+  }
+  stats.keyspace_hits.add();
+  if (!session.record->has_flag(kClientNoTouch)) entry->touch(now_ms);
+  return entry;
+}
+
+bool Call::yield() {
+  if (exclusive || !engine.world.exclusive_wanted()) return false;
+  engine.world.leave(member);
+  engine.world.enter(member);
+  return true;
+}
+
+bool Call::allow_memory(uint64_t bytes) {
+  if (!engine.memory.allows(bytes, engine.config.maxmemory_bytes)) {
+    fail("OOM command not allowed when used memory > 'maxmemory'.");
+    return false;
+  }
+  engine.memory.announce(bytes);
+  return true;
+}
+
+ExclusiveStep::ExclusiveStep(Call& call) : call_(call), taken_(!call.exclusive) {
+  if (!taken_) return;
+  call_.engine.world.leave(call_.member);
+  call_.engine.world.lock_exclusive();
+  call_.exclusive = true;
+}
+
+ExclusiveStep::~ExclusiveStep() {
+  if (!taken_) return;
+  Garbage garbage = call_.engine.keyspace.take_garbage();
+  call_.exclusive = false;
+  call_.engine.world.unlock_exclusive();
+  if (!garbage.empty()) call_.engine.reaper.dispose(std::move(garbage));
+  call_.engine.world.enter(call_.member);
+}
+
+}  // namespace iris::server

@@ -1,0 +1,224 @@
+#include "server/server.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "filters/check.h"
+#include "server/connection.h"
+#include "server/log.h"
+#include "server/process.h"
+#include "server/socket_address.h"
+#include "server/version.h"
+
+namespace iris::server {
+
+namespace {
+
+// Of each background round's time, the part that removing expired keys may take.
+constexpr int64_t kExpiryShare = 4;
+
+constexpr std::string_view kTooManyClients = "-ERR max number of clients reached\r\n";
+
+// Redis's rule and its error code; clients show the text to a person.
+constexpr std::string_view kProtectedMode =
+    "-DENIED Iris is running in protected mode: protected-mode is on and no password is set, so "
+    "only connections from this machine are accepted. To connect from elsewhere, set a password "
+    "(requirepass), or turn protected mode off: 'CONFIG SET protected-mode no' from a local "
+    "connection (and CONFIG REWRITE to keep it), 'protected-mode no' in the configuration file, or "
+    "'--protected-mode no' on the command line. Do not turn it off where strangers can "
+    "connect.\r\n";
+
+void refuse(int fd, std::string_view error) {
+  // Best effort: the socket's buffer is empty, so it goes out or the client is gone.
+  if (send(fd, error.data(), error.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    spdlog::debug("A refused connection was gone already");
+  }
+  close(fd);
+}
+
+bool accepts_locals_only(const Config& config) {
+  return config.protected_mode && config.requirepass.empty();
+}
+
+}  // namespace
+
+Server::Server(Config config, RunFacts facts, Clock& clock)
+    : engine_(std::move(config), std::move(facts), clock, *this),
+      expiry_(engine_, engine_.facts.threads),
+      hz_(engine_.config.hz),
+      maxclients_(engine_.config.maxclients),
+      keepalive_s_(engine_.config.tcp_keepalive_s),
+      locals_only_(accepts_locals_only(engine_.config)) {
+  CHECK(uv_loop_init(&loop_) == 0);
+  uv_async_init(&loop_, &wake_,
+                [](uv_async_t* async) { static_cast<Server*>(async->data)->on_wake(); });
+  wake_.data = this;
+  uv_timer_init(&loop_, &timer_);
+  timer_.data = this;
+  constexpr std::array<int, 4> kSignals = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+  for (size_t i = 0; i < signals_.size(); i++) {
+    uv_signal_init(&loop_, &signals_[i]);
+    signals_[i].data = this;
+    uv_signal_start(
+        &signals_[i],
+        [](uv_signal_t* handle, int signal) {
+          static_cast<Server*>(handle->data)->on_signal(signal);
+        },
+        kSignals[i]);
+  }
+  for (size_t i = 0; i < engine_.facts.threads; i++) {
+    workers_.push_back(std::make_unique<Worker>(engine_, i));
+  }
+}
+
+Server::~Server() {
+  uv_loop_close(&loop_);
+}
+
+std::string Server::listen() {
+  const uint32_t fitting = reserve_descriptors(engine_.config.maxclients);
+  engine_.config.maxclients = fitting;
+  maxclients_ = fitting;
+  ListeningSockets sockets = open_listening_sockets(engine_.config);
+  const auto accepted = [this](int fd, bool is_unix) { accept(fd, is_unix); };
+  for (const int fd : sockets.tcp) {
+    listeners_.push_back(std::make_unique<Listener>(&loop_, fd, false, accepted));
+  }
+  if (sockets.unix_socket >= 0) {
+    listeners_.push_back(std::make_unique<Listener>(&loop_, sockets.unix_socket, true, accepted));
+  }
+  return sockets.error;
+}
+
+void Server::run() {
+  workers_running_ = workers_.size();
+  for (auto& worker : workers_) {
+    worker->start([this] {
+      if (workers_running_.fetch_sub(1) == 1) uv_async_send(&wake_);
+    });
+  }
+  engine_.memory.note_startup();
+  restart_timer(engine_.config.hz);
+  announce();
+  notify_service_manager(engine_.config, "READY=1\n");
+  uv_run(&loop_, UV_RUN_DEFAULT);
+  for (auto& worker : workers_) worker->join();
+  if (!engine_.config.unixsocket.empty()) unlink(engine_.config.unixsocket.c_str());
+  spdlog::info("Iris is now ready to exit, bye bye...");
+}
+
+void Server::announce() const {
+  const Config& config = engine_.config;
+  spdlog::info("Iris {} (pid {}) with {} worker thread{}", kVersion, getpid(), workers_.size(),
+               workers_.size() == 1 ? "" : "s");
+  if (config.port != 0) {
+    std::string addresses;
+    for (const std::string& address : config.bind) addresses += " " + address;
+    spdlog::info("Listening on port {} of{}", config.port, addresses);
+  }
+  if (!config.unixsocket.empty()) spdlog::info("Listening on {}", config.unixsocket);
+  spdlog::info("Ready to accept connections");
+}
+
+// --- connections ---
+
+void Server::accept(int fd, bool is_unix) {
+  MemberStats& stats = engine_.stats.member(control_member());
+  size_t connected = 0;
+  for (const auto& worker : workers_) connected += worker->load();
+  if (connected >= maxclients_) {
+    stats.connections_rejected.add();
+    refuse(fd, kTooManyClients);
+    return;
+  }
+  if (locals_only_ && !is_unix && !peer_is_local(fd)) {
+    stats.connections_rejected.add();
+    refuse(fd, kProtectedMode);
+    return;
+  }
+  stats.connections_accepted.add();
+  auto& idlest = *std::min_element(workers_.begin(), workers_.end(),
+                                   [](auto& a, auto& b) { return a->load() < b->load(); });
+  idlest->adopt(fd, is_unix, keepalive_s_);
+}
+
+void Server::kill_client(const ClientRecord& client) {
+  workers_[client.worker]->post([id = client.id](Worker& worker) {
+    if (Connection* connection = worker.connection(id)) connection->close();
+  });
+}
+
+void Server::send_to_client(const ClientRecord& client, std::string bytes) {
+  workers_[client.worker]->post([id = client.id, bytes = std::move(bytes)](Worker& worker) {
+    InsideWorld inside(worker.engine().world, worker.member());  // send() reads the configuration
+    if (Connection* connection = worker.connection(id)) connection->send(bytes);
+  });
+}
+
+// --- the end ---
+
+void Server::on_signal(int signal) {
+  if (signal == SIGHUP || signal == SIGUSR1) return;  // caught so that they do not end us
+  if (shutting_down_ && signal == SIGINT) {
+    spdlog::warn("You insist... exiting now.");
+    _exit(1);
+  }
+  begin_shutdown(signal == SIGINT ? "Received SIGINT, shutting down"
+                                  : "Received SIGTERM, shutting down");
+}
+
+void Server::shut_down() {
+  shutdown_asked_ = true;
+  uv_async_send(&wake_);
+}
+
+void Server::on_wake() {
+  if (shutdown_asked_) begin_shutdown("SHUTDOWN was asked for");
+  if (!shutting_down_) restart_timer(hz_);
+  if (!shutting_down_ || workers_running_ > 0) return;
+  for (uv_signal_t& signal : signals_) uv_close(reinterpret_cast<uv_handle_t*>(&signal), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
+}
+
+void Server::begin_shutdown(const std::string& reason) {
+  if (shutting_down_) return;
+  shutting_down_ = true;
+  spdlog::warn("{}", reason);
+  notify_service_manager(engine_.config, "STOPPING=1\n");
+  for (auto& listener : listeners_) listener->close();
+  for (auto& worker : workers_) worker->stop();
+}
+
+// --- in the background ---
+
+void Server::config_changed(const Config& before, const Config& after) {
+  set_log_level(after.loglevel);
+  if (after.maxclients != before.maxclients) reserve_descriptors(after.maxclients);
+  maxclients_ = after.maxclients;
+  keepalive_s_ = after.tcp_keepalive_s;
+  locals_only_ = accepts_locals_only(after);
+  if (hz_.exchange(after.hz) != after.hz) uv_async_send(&wake_);
+}
+
+void Server::restart_timer(uint32_t hz) {
+  const uint64_t period_ms = std::max(1000u / hz, 1u);
+  uv_timer_start(
+      &timer_, [](uv_timer_t* timer) { static_cast<Server*>(timer->data)->background_round(); },
+      period_ms, period_ms);
+}
+
+void Server::background_round() {
+  engine_.memory.sample();
+  engine_.stats.sample_rates(engine_.clock.monotonic_ms());
+  if (!shutting_down_) expiry_.run(1'000'000 / hz_ / kExpiryShare);
+}
+
+}  // namespace iris::server

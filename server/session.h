@@ -1,0 +1,53 @@
+// What a connection has said of itself so far: its database, protocol, identity, transaction. It is
+// touched only by the connection's worker; what other threads may see of it is in its ClientRecord.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocol/reply_writer.h"
+#include "server/client_registry.h"
+#include "server/keyspace.h"
+
+namespace iris::server {
+
+struct Command;
+
+struct QueuedCommand {
+  const Command* command;
+  std::vector<std::string> args;
+};
+
+struct Transaction {
+  std::vector<QueuedCommand> queue;
+  size_t queued_bytes = 0;
+  bool broken = false;  // a command could not be queued: EXEC will refuse
+};
+
+struct WatchedKey {
+  uint32_t db;
+  std::string key;
+  KeyVersion version;
+};
+
+enum class ReplyMode : uint8_t {
+  kOn,
+  kOff,       // CLIENT REPLY OFF
+  kSkipNext,  // CLIENT REPLY SKIP was just said
+  kSkip,      // this one is not answered, the next one is
+};
+
+struct Session {
+  std::shared_ptr<ClientRecord> record;
+  uint32_t db = 0;
+  protocol::Version version = protocol::Version::kResp2;
+  bool authenticated = false;
+  bool close_after_reply = false;
+  ReplyMode reply_mode = ReplyMode::kOn;
+  std::unique_ptr<Transaction> transaction;
+  std::vector<WatchedKey> watched;
+};
+
+}  // namespace iris::server

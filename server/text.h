@@ -1,0 +1,27 @@
+// Text as Redis reads and writes it: strict numbers, printable quotes, case-blind comparison.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace iris::server {
+
+// A whole decimal number and nothing else: no spaces, no '+', no leading zeros, no overflow.
+std::optional<int64_t> parse_integer(std::string_view text);
+// A finite or infinite number, all of the text; never NaN.
+std::optional<double> parse_real(std::string_view text);
+
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+std::string lower_case(std::string_view text);
+
+// "a\x00b\r\n": in double quotes with escapes, so that any bytes fit on a line.
+std::string quoted(std::string_view bytes);
+// 1536 -> "1.50K", as INFO shows sizes to people.
+std::string human_bytes(uint64_t bytes);
+
+// Compares two secrets in a time that does not tell where they differ.
+bool equal_secrets(std::string_view a, std::string_view b);
+
+}  // namespace iris::server

@@ -1,0 +1,348 @@
+#include "server/worker.h"
+
+#include <pthread.h>
+
+#include <cstring>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "filters/check.h"
+#include "server/connection.h"
+
+namespace iris::server {
+
+namespace {
+
+// What a tick may read before it must execute. Small enough to stay in a core's cache.
+constexpr size_t kArenaBytes = 1 << 20;
+// Room that every read gets.
+constexpr size_t kReadBytes = 64 * 1024;
+// Requests that are planned before they run: enough to hide the memory's latency, few enough that
+// what was prefetched is still there.
+constexpr size_t kBatchRequests = 128;
+// Replies beyond this are sent before the tick goes on.
+constexpr size_t kOutputBytes = 1 << 20;
+constexpr uint64_t kRoundMs = 1000;
+// An unfinished request has to gain this much within `request-timeout`, or it stalls.
+constexpr uint64_t kProgressBytes = 16 * 1024;
+
+}  // namespace
+
+Worker::Worker(Engine& engine, size_t member)
+    : engine_(engine),
+      stats_(engine.stats.member(member)),
+      member_(member),
+      dispatcher_(engine, member),
+      arena_(new char[kArenaBytes]) {
+  CHECK(uv_loop_init(&loop_) == 0);
+  uv_check_init(&loop_, &after_poll_);
+  after_poll_.data = this;
+  uv_check_start(&after_poll_,
+                 [](uv_check_t* check) { static_cast<Worker*>(check->data)->tick(); });
+  uv_async_init(&loop_, &wake_,
+                [](uv_async_t* async) { static_cast<Worker*>(async->data)->run_tasks(); });
+  wake_.data = this;
+  uv_timer_init(&loop_, &timer_);
+  timer_.data = this;
+  uv_timer_start(
+      &timer_, [](uv_timer_t* timer) { static_cast<Worker*>(timer->data)->background_round(); },
+      kRoundMs, kRoundMs);
+}
+
+Worker::~Worker() {
+  uv_loop_close(&loop_);
+}
+
+void Worker::start(std::function<void()> ended) {
+  thread_ = std::thread([this, ended = std::move(ended)] {
+    run_loop();
+    ended();
+  });
+}
+
+void Worker::run_loop() {
+  const std::string name = "iris-worker-" + std::to_string(member_);
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  uv_run(&loop_, UV_RUN_DEFAULT);
+}
+
+void Worker::stop() {
+  post([](Worker& worker) { worker.close_all(); });
+}
+
+void Worker::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Worker::close_all() {
+  {
+    std::lock_guard<std::mutex> lock(tasks_mutex_);
+    stopped_ = true;  // from here on wake_ must not be used
+  }
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    Connection* connection = it->second;
+    ++it;  // close() takes it out of the map
+    connection->close();
+  }
+  for (uv_handle_t* handle :
+       {reinterpret_cast<uv_handle_t*>(&after_poll_), reinterpret_cast<uv_handle_t*>(&wake_),
+        reinterpret_cast<uv_handle_t*>(&timer_)}) {
+    if (uv_is_closing(handle) == 0) uv_close(handle, nullptr);
+  }
+}
+
+void Worker::post(std::function<void(Worker&)> task) {
+  std::lock_guard<std::mutex> lock(tasks_mutex_);
+  if (stopped_) return;
+  tasks_.push_back(std::move(task));
+  uv_async_send(&wake_);
+}
+
+void Worker::run_tasks() {
+  std::vector<std::function<void(Worker&)>> tasks;
+  {
+    std::lock_guard<std::mutex> lock(tasks_mutex_);
+    tasks.swap(tasks_);
+  }
+  for (const auto& task : tasks) task(*this);
+}
+
+void Worker::adopt(int fd, bool is_unix, uint32_t keepalive_s) {
+  load_.fetch_add(1, std::memory_order_relaxed);
+  post([=](Worker& worker) { Connection::open(worker, fd, is_unix, keepalive_s); });
+}
+
+Connection* Worker::connection(uint64_t client_id) {
+  auto found = connections_.find(client_id);
+  return found == connections_.end() ? nullptr : found->second;
+}
+
+void Worker::opened(Connection& connection) {
+  connections_.emplace(connection.session.record->id, &connection);
+  InsideWorld inside(engine_.world, member_);
+  connection.session.authenticated = engine_.config.requirepass.empty();
+}
+
+void Worker::closed(Connection& connection) {
+  const uint64_t id = connection.session.record->id;
+  engine_.monitors.remove(id);
+  engine_.clients.remove(id);
+  connections_.erase(id);
+  load_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// --- read ---
+
+uv_buf_t Worker::read_buffer() {
+  return uv_buf_init(arena_.get() + arena_used_, static_cast<unsigned>(kArenaBytes - arena_used_));
+}
+
+void Worker::bytes_read(Connection& connection, char* data, size_t size) {
+  stats_.input_bytes.add(size);
+  arena_used_ += size;
+  if (connection.fresh_size == 0) {
+    ready_.push_back(&connection);
+    connection.fresh_data = data;
+    connection.fresh_size = size;
+  } else if (connection.fresh_data + connection.fresh_size == data) {
+    connection.fresh_size += size;
+  } else {
+    // A second read in one tick, after somebody else's.
+    connection.unfinished_input().append(connection.fresh_data, connection.fresh_size);
+    connection.fresh_data = data;
+    connection.fresh_size = size;
+  }
+  if (kArenaBytes - arena_used_ < kReadBytes) tick();
+}
+
+void Worker::end_of_input(Connection& connection) {
+  if (connection.fresh_size > 0) {
+    connection.at_end_of_input = true;
+  } else {
+    connection.close();
+  }
+}
+
+// --- execute ---
+
+void Worker::tick() {
+  if (ready_.empty()) return;
+  {
+    InsideWorld inside(engine_.world, member_);
+    dispatcher_.begin_batch(engine_.clock.wall_ms());
+    for (Connection* connection : ready_) read_requests(*connection);
+    run_batch();
+    dispatcher_.end_batch();
+  }
+  write_outputs();
+  for (Connection* connection : ready_) {
+    connection->fresh_size = 0;
+    if (connection->at_end_of_input) connection->close_after_output();
+  }
+  ready_.clear();
+  arena_used_ = 0;
+}
+
+void Worker::read_requests(Connection& connection) {
+  if (connection.closing()) return;
+  Session& session = connection.session;
+  size_t size = 0;
+  char* data = gathered_input(connection, size);
+  protocol::RequestLimits limits;
+  limits.max_bulk_bytes = engine_.config.proto_max_bulk_bytes;
+  while (size > 0 && !connection.closing() && !session.close_after_reply) {
+    limits.authenticated = session.authenticated;
+    const size_t first_arg = args_.size();
+    size_t consumed = 0;
+    const protocol::ParseStatus status =
+        connection.parser.parse(data, size, limits, args_, consumed);
+    data += consumed;
+    size -= consumed;
+    if (status == protocol::ParseStatus::kIncomplete) break;
+    if (status == protocol::ParseStatus::kError) {
+      run_batch();
+      fail_protocol(connection, connection.parser.error());
+      break;
+    }
+    plan(connection, first_arg);
+    // Before authentication one at a time: AUTH changes how the next one is parsed.
+    if (requests_.size() >= kBatchRequests || !session.authenticated) run_batch();
+  }
+  keep_unfinished(connection, data, size);
+  session.record->active_ms.store(dispatcher_.now_ms(), std::memory_order_relaxed);
+}
+
+char* Worker::gathered_input(Connection& connection, size_t& size) {
+  std::string& unfinished = connection.unfinished_input();
+  if (unfinished.empty()) {
+    size = connection.fresh_size;
+    return connection.fresh_data;
+  }
+  unfinished.append(connection.fresh_data, connection.fresh_size);
+  size = unfinished.size();
+  return unfinished.data();
+}
+
+void Worker::keep_unfinished(Connection& connection, const char* rest, size_t size) {
+  std::string& unfinished = connection.unfinished_input();
+  if (unfinished.size() == size) {
+    if (size == 0) return;
+  } else {
+    if (unfinished.empty()) {
+      unfinished.assign(rest, size);
+    } else {
+      // Requests of this batch look into the bytes that are about to move.
+      run_batch();
+      unfinished.erase(0, unfinished.size() - size);
+      if (size == 0) unfinished = std::string();
+    }
+    connection.progress_ms = dispatcher_.now_ms();
+    connection.progress_bytes = size;
+  }
+  connection.session.record->input_bytes.store(size, std::memory_order_relaxed);
+  if (size > engine_.config.client_query_buffer_bytes) {
+    spdlog::warn("Client id={} addr={} closed: its unfinished request has passed the query limit",
+                 connection.session.record->id, connection.session.record->address);
+    stats_.query_limit_disconnections.add();
+    connection.close();
+  }
+}
+
+void Worker::fail_protocol(Connection& connection, std::string_view error) {
+  spdlog::debug("Protocol error from client id={} addr={}", connection.session.record->id,
+                connection.session.record->address);
+  const size_t begin = output_.size();
+  protocol::ReplyWriter(output_, connection.session.version).error(error);
+  stats_.count_error(error);
+  connection.session.close_after_reply = true;
+  outputs_.push_back({&connection, begin, output_.size()});
+}
+
+void Worker::plan(Connection& connection, size_t first_arg) {
+  Request request{};
+  request.connection = &connection;
+  request.first_arg = static_cast<uint32_t>(first_arg);
+  request.argc = static_cast<uint32_t>(args_.size() - first_arg);
+  request.command = engine_.commands.find(args_[first_arg]);
+  requests_.push_back(request);
+}
+
+void Worker::run_batch() {
+  for (const Request& request : requests_) {
+    Connection& connection = *request.connection;
+    Session& session = connection.session;
+    if (connection.closing() || session.close_after_reply) continue;
+    const size_t begin = output_.size();
+    dispatcher_.execute(session, {args_.data() + request.first_arg, request.argc}, request.command,
+                        request.planned, output_);
+    if (request.command != nullptr) {
+      session.record->last_command.store(request.command, std::memory_order_relaxed);
+    }
+    if (output_.size() > begin || session.close_after_reply) {
+      if (!outputs_.empty() && outputs_.back().connection == &connection) {
+        outputs_.back().end = output_.size();
+      } else {
+        outputs_.push_back({&connection, begin, output_.size()});
+      }
+    }
+    if (output_.size() > kOutputBytes) write_outputs();
+  }
+  requests_.clear();
+  args_.clear();
+  hashes_.clear();
+}
+
+// --- write ---
+
+void Worker::write_outputs() {
+  for (const Output& output : outputs_) {
+    Connection& connection = *output.connection;
+    connection.send(output_.view().substr(output.begin, output.end - output.begin));
+    if (connection.session.close_after_reply && !connection.closing()) {
+      connection.close_after_output();
+    }
+  }
+  outputs_.clear();
+  output_.clear();
+  if (output_.capacity() > 4 * kOutputBytes) output_.release();
+}
+
+// --- once a second ---
+
+// Whether an unfinished request has gained too little for too long: a client that sends a byte now
+// and then would hold its connection for ever.
+bool Worker::stalls(Connection& connection, int64_t now_ms, int64_t limit_ms) {
+  const size_t size = connection.unfinished_input().size();
+  if (size == 0) return false;
+  if (size >= connection.progress_bytes + kProgressBytes) {
+    connection.progress_bytes = size;
+    connection.progress_ms = now_ms;
+  }
+  return now_ms - connection.progress_ms >= limit_ms;
+}
+
+void Worker::background_round() {
+  InsideWorld inside(engine_.world, member_);
+  const Config& config = engine_.config;
+  const int64_t now_ms = engine_.clock.wall_ms();
+  const int64_t idle_limit_ms = static_cast<int64_t>(config.timeout_s) * 1000;
+  const int64_t stall_limit_ms = static_cast<int64_t>(config.request_timeout_s) * 1000;
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    Connection& connection = *it->second;
+    ++it;  // close() takes it out of the map
+    ClientRecord& record = *connection.session.record;
+    const int64_t idle_ms = now_ms - record.active_ms.load(std::memory_order_relaxed);
+    if (idle_limit_ms > 0 && idle_ms >= idle_limit_ms && !record.has_flag(kClientMonitor)) {
+      spdlog::debug("Closing idle client id={}", record.id);
+      connection.close();
+    } else if (stall_limit_ms > 0 && stalls(connection, now_ms, stall_limit_ms)) {
+      spdlog::warn("Client id={} addr={} closed: its request stalls", record.id, record.address);
+      connection.close();
+    } else {
+      connection.check_soft_output_limit(now_ms);
+    }
+  }
+}
+
+}  // namespace iris::server

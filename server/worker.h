@@ -1,0 +1,127 @@
+// A worker: one thread, one libuv loop, its share of the connections. Each turn of the loop is a
+// tick in three strides:
+//
+//   read      libuv hands over bytes; each connection's go into the arena, one after another
+//   execute   when every ready socket was read, all requests of the tick run as one batch:
+//             parse and plan some (look up, hash, prefetch), run those, and so on
+//   write     one write a connection
+//
+//   arena   | conn 7: *3..*3.. | conn 2: *3.. | conn 9: *2..*2..*2.. |    free    |
+//   output  | conn 7: :1 :0    | conn 2: :1   | conn 9: ...                       |
+//
+// A tick ends early when the arena is nearly full, so work and memory of a tick are bounded.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include <uv.h>
+
+#include "protocol/reply_buffer.h"
+#include "server/dispatcher.h"
+#include "server/engine.h"
+
+namespace iris::server {
+
+class Connection;
+
+class Worker {
+ public:
+  Worker(Engine& engine, size_t member);
+  ~Worker();
+
+  // Starts the thread; stop() asks it to close its connections and end, join() waits for that.
+  // `ended` is the last thing the thread calls.
+  void start(std::function<void()> ended);
+  void stop();
+  void join();
+
+  // From any thread: runs the task on this worker's thread, soon.
+  void post(std::function<void(Worker&)> task);
+  // From any thread: how many connections it has or will have.
+  size_t load() const { return load_.load(std::memory_order_relaxed); }
+
+  // From the accepting thread: hands over a connected socket.
+  void adopt(int fd, bool is_unix, uint32_t keepalive_s);
+  // On this worker's thread:
+  Connection* connection(uint64_t client_id);
+
+  // For connections, on this worker's thread.
+  Engine& engine() { return engine_; }
+  MemberStats& stats() { return stats_; }
+  uv_loop_t* loop() { return &loop_; }
+  size_t member() const { return member_; }
+  uv_buf_t read_buffer();
+  void bytes_read(Connection& connection, char* data, size_t size);
+  void end_of_input(Connection& connection);
+  void opened(Connection& connection);
+  void closed(Connection& connection);
+
+ private:
+  struct Request {
+    Connection* connection;
+    const Command* command;
+    uint32_t first_arg;
+    uint32_t argc;
+    uint32_t first_hash;
+    PlannedWork planned;
+  };
+  struct Output {
+    Connection* connection;
+    size_t begin;
+    size_t end;
+  };
+
+  void run_loop();
+  void run_tasks();
+  void tick();
+  void read_requests(Connection& connection);
+  char* gathered_input(Connection& connection, size_t& size);
+  void keep_unfinished(Connection& connection, const char* rest, size_t size);
+  void plan(Connection& connection, size_t first_arg);
+  void run_batch();
+  void write_outputs();
+  void fail_protocol(Connection& connection, std::string_view error);
+  void background_round();
+  bool stalls(Connection& connection, int64_t now_ms, int64_t limit_ms);
+  void close_all();
+
+  Engine& engine_;
+  MemberStats& stats_;
+  const size_t member_;
+  Dispatcher dispatcher_;
+
+  uv_loop_t loop_;
+  uv_check_t after_poll_;
+  uv_async_t wake_;
+  uv_timer_t timer_;
+  std::thread thread_;
+
+  std::mutex tasks_mutex_;
+  std::vector<std::function<void(Worker&)>> tasks_;
+  bool stopped_ = false;
+
+  std::unordered_map<uint64_t, Connection*> connections_;
+  std::atomic<size_t> load_{0};
+
+  // The tick.
+  std::unique_ptr<char[]> arena_;
+  size_t arena_used_ = 0;
+  std::vector<Connection*> ready_;
+  std::vector<std::string_view> args_;
+  std::vector<Request> requests_;
+  std::vector<filters::ItemHash> hashes_;
+  const Command* last_command_ = nullptr;
+  protocol::ReplyBuffer output_;
+  std::vector<Output> outputs_;
+};
+
+}  // namespace iris::server
