@@ -91,7 +91,7 @@ TEST_P(ConnectionLimitsTest, ASlowReaderWithinTheLimitGetsEverything) {
   const std::string large(1 << 20, 'x');
   std::string requests;
   for (int i = 0; i < 20; ++i) requests += encode({"ECHO", large});
-  std::thread sender([&] { client().send(requests); });
+  std::jthread sender([&] { client().send(requests); });
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // so that replies do pile up
   for (int i = 0; i < 20; ++i) ASSERT_EQ(client().read().text.size(), large.size());
   sender.join();

@@ -167,7 +167,7 @@ TEST_P(TransactionTest, NobodySeesTheMiddle) {
   make("here");
   std::atomic<bool> done{false};
   // The key is always under exactly one of two names, except inside of a transaction.
-  std::thread mover([&] {
+  std::jthread mover([&] {
     RespClient moving = connect();
     for (int i = 0; i < 300; ++i) {
       moving.send(encode({"MULTI"}) + encode({"RENAME", "here", "gone"}) +
