@@ -42,6 +42,20 @@ bool Call::allow_memory(uint64_t bytes) {
   return true;
 }
 
+bool Call::reply_compactly(std::string& booleans, std::string_view error) {
+  // Below this the reply is smaller than what keeping it apart costs.
+  constexpr size_t kCompactFrom = 4096;
+  if (booleans.size() < kCompactFrom || exclusive) return false;
+  session.compact_reply = std::make_unique<CompactReply>();
+  session.compact_reply->booleans = std::move(booleans);
+  if (!error.empty()) {
+    failed = true;
+    stats.count_error(error);
+    session.compact_reply->error = error;
+  }
+  return true;
+}
+
 ExclusiveStep::ExclusiveStep(Call& call) : call_(call), taken_(!call.exclusive) {
   if (!taken_) return;
   call_.engine.world.leave(call_.member);

@@ -22,11 +22,12 @@ namespace iris::server {
 class Dispatcher;
 
 // Work done ahead for a request: its key was looked up and its items hashed when it was parsed. A
-// hint only: it counts while the keyspace's generation is the one it was made under.
+// hint only: it counts while the keyspace is as it was then, for the database it was made for.
 struct PlannedWork {
   Value* value = nullptr;
-  const filters::ItemHash* hashes = nullptr;
+  std::span<const filters::ItemHash> hashes = {};
   uint64_t generation = 0;
+  uint32_t db = 0;
 };
 
 struct Call {
@@ -45,6 +46,13 @@ struct Call {
   bool failed = false;
   PlannedWork planned = {};
 
+  // What the key at args[1] holds, if that was planned and still holds; null: look it up.
+  Value* planned_value() const { return plan_holds() ? planned.value : nullptr; }
+  // Hashes of the first items of the request; empty if there are none to rely on.
+  std::span<const filters::ItemHash> planned_hashes() const {
+    return plan_holds() ? planned.hashes : std::span<const filters::ItemHash>();
+  }
+
   // Answers an error and counts it.
   void fail(std::string_view error);
   void fail_syntax() { fail("ERR syntax error"); }
@@ -61,6 +69,17 @@ struct Call {
 
   // Refuses (with the OOM error) what would pass `maxmemory`; otherwise announces the bytes.
   bool allow_memory(uint64_t bytes);
+
+  // Takes over many booleans ('1' and '0') and the error that may follow them, to be rendered piece
+  // by piece as the client takes them: a byte an item instead of four. False: there are few, or
+  // their place is inside another reply, so the caller renders them.
+  bool reply_compactly(std::string& booleans, std::string_view error);
+
+ private:
+  bool plan_holds() const {
+    return planned.value != nullptr && planned.generation == engine.keyspace.generation() &&
+           planned.db == session.db;
+  }
 };
 
 // The exclusive state for a scope, taken by a concurrent handler when it must change the keyspace.

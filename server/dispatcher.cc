@@ -222,6 +222,7 @@ void Dispatcher::share_out_time(int64_t now_ns) {
 
 void Dispatcher::apply_reply_mode(Session& session, protocol::ReplyBuffer& out, size_t start) {
   out.truncate(start);
+  session.compact_reply.reset();
   if (session.reply_mode == ReplyMode::kSkipNext) {
     session.reply_mode = ReplyMode::kSkip;
   } else if (session.reply_mode == ReplyMode::kSkip) {
