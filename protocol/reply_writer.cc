@@ -12,8 +12,6 @@ namespace {
 constexpr size_t kNumberLineBytes = 24;
 // "-1.2345678901234567e-308" has 24.
 constexpr size_t kDoubleBytes = 32;
-// %.17g gives every double its own text.
-constexpr int kDoublePrecision = 17;
 
 // Renders "<type><value> CR LF" and returns the byte after it.
 template <typename Integer>
@@ -50,9 +48,7 @@ std::string_view print_double(double value, char (&to)[kDoubleBytes]) {
   if (value == 0) return std::signbit(value) ? "-0" : "0";
   const char* end = is_printed_as_integer(value)
                         ? std::to_chars(to, to + kDoubleBytes, static_cast<int64_t>(value)).ptr
-                        : std::to_chars(to, to + kDoubleBytes, value, std::chars_format::general,
-                                        kDoublePrecision)
-                              .ptr;
+                        : std::to_chars(to, to + kDoubleBytes, value).ptr;
   return {to, static_cast<size_t>(end - to)};
 }
 

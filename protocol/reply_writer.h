@@ -54,7 +54,8 @@ class ReplyWriter {
     if (is_resp3()) return digit_line('#', value ? 't' : 'f');
     digit_line(':', value ? '1' : '0');
   }
-  // Integers without an exponent, the rest as %.17g prints it; inf, -inf, nan.
+  // Integers without an exponent, the rest as the shortest text that reads back equal; inf, -inf,
+  // nan.
   void real(double value);
   void big_number(std::string_view digits);
   // `format` has three letters ("txt" or "mkd"); RESP2 has no place for it.
