@@ -4,17 +4,18 @@
 // there are no virtual calls and no allocations behind any of them. The names of the layouts and
 // the way from a hash to its bits are in bloom_probes.h.
 //
-// Threads: contains() and prefetch() need no lock. set() and try_reserve() need the stripe of
-// chunk_of() (for try_reserve any stripe will do: the count is an atomic). The rest is for who has
-// the layer alone.
+// Threads: contains() and prefetch() need no lock. set() needs the stripe of
+// chunk_of(); reserve() none, but the place is for an item that is set under it. The rest is for
+// who has the layer alone.
 //
 // Invariants
 //   1. The geometry came from BloomParams or was checked by a loader; the cells fit it exactly.
-//   2. item_count() never passes the capacity by try_reserve(). Only a merge may do that, and then
+//   2. item_count() never passes the capacity by reserve(). Only a merge may do that, and then
 //      the layer counts as full.
 //   3. A bit is never cleared.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -54,13 +55,15 @@ class BloomLayer {
   // The bytes of a chunk, as [first, first + length) of the cells.
   std::pair<uint64_t, uint64_t> chunk_range(uint64_t chunk) const;
 
-  // Takes a place for one more item; false if the layer is full.
-  [[nodiscard]] bool try_reserve() {
+  // Takes places for up to `wanted` more items; returns how many it got.
+  [[nodiscard]] uint64_t reserve(uint64_t wanted) {
     uint64_t count = item_count_.load(std::memory_order_relaxed);
+    uint64_t granted = 0;
     do {
-      if (count >= geometry_.capacity) return false;
-    } while (!item_count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
-    return true;
+      if (count >= geometry_.capacity) return 0;
+      granted = std::min(wanted, geometry_.capacity - count);
+    } while (!item_count_.compare_exchange_weak(count, count + granted, std::memory_order_relaxed));
+    return granted;
   }
 
   const LayerGeometry& geometry() const { return geometry_; }

@@ -61,8 +61,8 @@ inline uint64_t load_word(uint64_t* word) {
 
 inline void set_bits(uint64_t* word, uint64_t mask) {
   std::atomic_ref<uint64_t> cell(*word);
-  const uint64_t old = cell.load(std::memory_order_relaxed);
-  if ((old & mask) != mask) cell.store(old | mask, std::memory_order_release);
+  // Stored even if nothing changes: whether it does is a coin toss that no branch predictor wins.
+  cell.store(cell.load(std::memory_order_relaxed) | mask, std::memory_order_release);
 }
 
 // Blocks of 2^kBlockLog2 cells.
