@@ -9,10 +9,10 @@
 //      |    set the bits
 //      +-----------------------------------+
 //
-// Threads. Concurrent: hash, prefetch, contains, add, add_slice, counts, read_cells of a layer.
-// Exclusive (the caller has the filter alone): grow, merge, apply_add, digest, clone, and whatever
-// else takes the filter by a non-const reference. Layers come and go only in the exclusive state,
-// so the concurrent operations read the chain without a lock.
+// Threads. Concurrent: hash, prefetch, touch, contains, add, add_slice, counts, read_cells of a
+// layer. Exclusive (the caller has the filter alone): grow, merge, apply_add, digest, clone, and
+// whatever else takes the filter by a non-const reference. Layers come and go only in the exclusive
+// state, so the concurrent operations read the chain without a lock.
 //
 // Invariants
 //   1. Only the newest layer changes by adds. An item's stripe is that of its chunk there, so two
@@ -95,6 +95,11 @@ class BloomFilter {
     return params_.classic() ? classic_item_hash(item) : hash_item(item, seed_);
   }
   void prefetch(const ItemHash& hash) const;
+  // Fetches the lines of a batch with plain loads in a tight loop: nothing waits for them, so they
+  // overlap. On a filter of 1.2 GB a lookup in a batch of 16 costs 70 ns after touch(), 105 ns
+  // after prefetch() of each, which the processor does less eagerly when it misses the TLB. Hash
+  // all items of the batch first: the loop is only tight without hashing in it.
+  void touch(std::span<const ItemHash> hashes) const;
   bool contains(const ItemHash& hash) const;
 
   // `before_change()` runs under the stripe when the item is new and has its place, before any bit
@@ -181,6 +186,12 @@ inline void BloomFilter::prefetch(const ItemHash& hash) const {
   // The two newest hold most of the items of a growing filter.
   newest().prefetch(hash);
   if (layers_.size() > 1) layers_[layers_.size() - 2].prefetch(hash);
+}
+
+inline void BloomFilter::touch(std::span<const ItemHash> hashes) const {
+  for (const ItemHash& hash : hashes) newest().touch(hash);
+  if (layers_.size() < 2) return;
+  for (const ItemHash& hash : hashes) layers_[layers_.size() - 2].touch(hash);
 }
 
 inline bool BloomFilter::contains(const ItemHash& hash) const {
