@@ -122,7 +122,10 @@ MaybeConfigError ConfigLoader::read_lines(std::string_view text, Source source) 
 
     const std::string where = name + ":" + std::to_string(line_number);
     const auto words = split_words(line);
-    error = words ? apply(*words, where) : ConfigError{where, "", "unbalanced quotes"};
+    // Of a line that cannot be read only its first word is shown: the rest may be a password.
+    error =
+        words ? apply(*words, where)
+              : ConfigError{where, printable(line.substr(0, line.find(' '))), "unbalanced quotes"};
   }
   open_.pop_back();
   return error;

@@ -1,5 +1,7 @@
 #include "server/connection.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -31,6 +33,7 @@ void Connection::open(Worker& worker, int fd, bool is_unix, uint32_t keepalive_s
     uv_tcp_nodelay(&connection->handle_.tcp, 1);
     if (keepalive_s > 0) uv_tcp_keepalive(&connection->handle_.tcp, 1, keepalive_s);
   }
+  const bool opened = error == 0;
   connection->stream()->data = connection;
   Engine& engine = worker.engine();
   connection->session.record =
@@ -44,6 +47,7 @@ void Connection::open(Worker& worker, int fd, bool is_unix, uint32_t keepalive_s
   }
   if (error != 0) {
     spdlog::warn("Cannot take over a connection: {}", uv_strerror(error));
+    if (!opened) ::close(fd);
     connection->close();
   }
 }
@@ -195,6 +199,7 @@ void Connection::on_written(int status) {
 }
 
 void Connection::close_after_output() {
+  if (closing_) return;
   if (output_.empty()) {
     close();
     return;

@@ -116,7 +116,8 @@ void Dispatcher::refuse_unknown(Session& session, std::span<const std::string_vi
                       "', with args beginning with: ";
   const size_t limit = error.size() + kShownBytes;
   for (size_t i = 1; i < args.size() && error.size() < limit; i++) {
-    error.append("'").append(args[i].substr(0, limit - error.size())).append("' ");
+    const size_t shown = limit - error.size();
+    error.append("'").append(args[i].substr(0, shown)).append("' ");
   }
   refuse(session, nullptr, reply, error);
 }

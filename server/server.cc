@@ -28,8 +28,9 @@ constexpr std::string_view kTooManyClients = "-ERR max number of clients reached
 
 // Redis's rule and its error code; clients show the text to a person.
 constexpr std::string_view kProtectedMode =
-    "-DENIED Iris is running in protected mode: protected-mode is on and no password is set, so "
-    "only connections from this machine are accepted. To connect from elsewhere, set a password "
+    "-DENIED Redis is running in protected mode because protected mode is enabled and no password "
+    "is set for the default user. Only connections from this machine are accepted. To connect from "
+    "elsewhere, set a password "
     "(requirepass), or turn protected mode off: 'CONFIG SET protected-mode no' from a local "
     "connection (and CONFIG REWRITE to keep it), 'protected-mode no' in the configuration file, or "
     "'--protected-mode no' on the command line. Do not turn it off where strangers can "
@@ -116,8 +117,7 @@ void Server::run() {
 
 void Server::announce() const {
   const Config& config = engine_.config;
-  spdlog::info("Iris {} (pid {}) with {} worker thread{}", kVersion, getpid(), workers_.size(),
-               workers_.size() == 1 ? "" : "s");
+  spdlog::info("Iris {} starts: pid {}, threads {}", kVersion, getpid(), workers_.size());
   if (config.port != 0) {
     std::string addresses;
     for (const std::string& address : config.bind) addresses += " " + address;

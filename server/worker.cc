@@ -342,11 +342,11 @@ void Worker::run_batch() {
 
 void Worker::write_outputs() {
   for (const Output& output : outputs_) {
-    Connection& connection = *output.connection;
-    connection.send(output_.view().substr(output.begin, output.end - output.begin));
-    if (connection.session.close_after_reply && !connection.closing()) {
-      connection.close_after_output();
-    }
+    output.connection->send(output_.view().substr(output.begin, output.end - output.begin));
+  }
+  // A connection may have several outputs: only now has it sent the last one.
+  for (const Output& output : outputs_) {
+    if (output.connection->session.close_after_reply) output.connection->close_after_output();
   }
   outputs_.clear();
   output_.clear();

@@ -39,7 +39,7 @@ void quit(Call& call) {
 void select(Call& call) {
   const auto index = parse_integer(call.args[1]);
   if (!index) {
-    call.fail("ERR invalid DB index");
+    call.fail("ERR value is not an integer or out of range");
   } else if (*index < 0 || static_cast<uint64_t>(*index) >= call.engine.keyspace.databases()) {
     call.fail("ERR DB index is out of range");
   } else {

@@ -3,6 +3,8 @@
 // A SCAN cursor is the number of the slot to go on with (see database.h). A call returns whole
 // slots, so it may return a few keys more than COUNT asked for.
 
+#include <algorithm>
+#include <charconv>
 #include <random>
 #include <string>
 #include <vector>
@@ -55,13 +57,15 @@ bool parse_scan_option(Call& call, size_t i, ScanOptions& options) {
 }
 
 bool parse_scan(Call& call, ScanOptions& options) {
-  const auto cursor = parse_integer(call.args[1]);
-  if (!cursor || *cursor < 0) {
+  const std::string_view text = call.args[1];
+  uint64_t cursor = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cursor);
+  if (error != std::errc() || end != text.data() + text.size()) {
     call.fail("ERR invalid cursor");
     return false;
   }
-  // A cursor that we never gave out ends the walk, as in Redis it may.
-  options.slot = static_cast<uint32_t>(std::min<int64_t>(*cursor, Database::kSlots));
+  // A cursor that we never gave out ends the walk.
+  options.slot = static_cast<uint32_t>(std::min<uint64_t>(cursor, Database::kSlots));
   for (size_t i = 2; i < call.args.size(); i += 2) {
     if (!parse_scan_option(call, i, options)) return false;
   }
