@@ -1,5 +1,6 @@
 #include "server/call.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -39,6 +40,30 @@ bool Call::allow_memory(uint64_t bytes) {
     return false;
   }
   engine.memory.announce(bytes);
+  return true;
+}
+
+uint64_t Call::memory_left_for_a_filter() const {
+  constexpr uint64_t kNoLimit = UINT64_MAX;
+  const Config& config = engine.config;
+  const uint64_t of_one =
+      config.filter_max_memory_bytes == 0 ? kNoLimit : config.filter_max_memory_bytes;
+  if (config.maxmemory_bytes == 0) return of_one;
+  const uint64_t used = engine.memory.used_bytes();
+  return std::min(of_one, used < config.maxmemory_bytes ? config.maxmemory_bytes - used : 0);
+}
+
+bool Call::reply_compactly(std::string& booleans, std::string_view error) {
+  // Below this the reply is smaller than what keeping it apart costs.
+  constexpr size_t kCompactFrom = 4096;
+  if (booleans.size() < kCompactFrom || exclusive) return false;
+  session.compact_reply = std::make_unique<CompactReply>();
+  session.compact_reply->booleans = std::move(booleans);
+  if (!error.empty()) {
+    failed = true;
+    stats.count_error(error);
+    session.compact_reply->error = error;
+  }
   return true;
 }
 

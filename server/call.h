@@ -22,11 +22,12 @@ namespace iris::server {
 class Dispatcher;
 
 // Work done ahead for a request: its key was looked up and its items hashed when it was parsed. A
-// hint only: it counts while the keyspace's generation is the one it was made under.
+// hint only: it counts while the keyspace is as it was then, for the database it was made for.
 struct PlannedWork {
   Value* value = nullptr;
-  const filters::ItemHash* hashes = nullptr;
+  std::span<const filters::ItemHash> hashes = {};
   uint64_t generation = 0;
+  uint32_t db = 0;
 };
 
 struct Call {
@@ -45,6 +46,13 @@ struct Call {
   bool failed = false;
   PlannedWork planned = {};
 
+  // What the key at args[1] holds, if that was planned and still holds; null: look it up.
+  Value* planned_value() const { return plan_holds() ? planned.value : nullptr; }
+  // Hashes of the first items of the request; empty if there are none to rely on.
+  std::span<const filters::ItemHash> planned_hashes() const {
+    return plan_holds() ? planned.hashes : std::span<const filters::ItemHash>();
+  }
+
   // Answers an error and counts it.
   void fail(std::string_view error);
   void fail_syntax() { fail("ERR syntax error"); }
@@ -54,6 +62,10 @@ struct Call {
   // and the access.
   Entry* find(std::string_view key) { return find(Database::hashed(key)); }
   Entry* find(HashedKey key);
+  // The same without counting anything: for commands that tell about a key instead of using it.
+  Entry* peek(std::string_view key) {
+    return engine.keyspace.find(session.db, Database::hashed(key), now_ms);
+  }
 
   // For long commands, every thousand items or so: lets a waiting exclusive step go first. True if
   // it did, and then everything must be looked up again.
@@ -61,6 +73,19 @@ struct Call {
 
   // Refuses (with the OOM error) what would pass `maxmemory`; otherwise announces the bytes.
   bool allow_memory(uint64_t bytes);
+  // What `maxmemory` and `filter-max-memory` leave for a filter whose size a client's data tells.
+  uint64_t memory_left_for_a_filter() const;
+
+  // Takes over many booleans ('1' and '0') and the error that may follow them, to be rendered piece
+  // by piece as the client takes them: a byte an item instead of four. False: there are few, or
+  // their place is inside another reply, so the caller renders them.
+  bool reply_compactly(std::string& booleans, std::string_view error);
+
+ private:
+  bool plan_holds() const {
+    return planned.value != nullptr && planned.generation == engine.keyspace.generation() &&
+           planned.db == session.db;
+  }
 };
 
 // The exclusive state for a scope, taken by a concurrent handler when it must change the keyspace.
@@ -75,6 +100,24 @@ class ExclusiveStep {
  private:
   Call& call_;
   const bool taken_;
+};
+
+// Outside of the world lock for a scope, so that nobody waits for a handler that waits for a disk
+// or a clock. Nothing that was looked up before is valid after it, and nothing shared may be
+// touched inside. EXEC is one step: within it the scope changes nothing.
+class OutsideStep {
+ public:
+  explicit OutsideStep(Call& call) : call_(call) {
+    if (!call_.exclusive) call_.engine.world.leave(call_.member);
+  }
+  ~OutsideStep() {
+    if (!call_.exclusive) call_.engine.world.enter(call_.member);
+  }
+  OutsideStep(const OutsideStep&) = delete;
+  OutsideStep& operator=(const OutsideStep&) = delete;
+
+ private:
+  Call& call_;
 };
 
 }  // namespace iris::server

@@ -139,20 +139,24 @@ constexpr Directive kDirectives[] = {
 };
 // clang-format on
 
-// Levenshtein's distance, one row of his matrix at a time.
+// Levenshtein's distance, with two letters in the wrong order counted as one slip.
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+  // distance[i][j] is that of the first i letters of a and the first j of b.
+  std::vector<std::vector<size_t>> distance(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        distance[i][j] = i + j;
+        continue;
+      }
+      const size_t replaced = distance[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      distance[i][j] = std::min({replaced, distance[i - 1][j] + 1, distance[i][j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
+      }
     }
   }
-  return row[b.size()];
+  return distance[a.size()][b.size()];
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ enum class Lines : uint8_t {
 
 struct Directive {
   std::string_view name;  // lower case
-  const ValueKind& kind;
+  const DirectiveKind& kind;
   Change change;
   std::string_view doc;
   // A secret's value is shown by CONFIG GET, as clients expect, and nowhere else.

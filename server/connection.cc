@@ -1,5 +1,8 @@
 #include "server/connection.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <spdlog/spdlog.h>
 
 #include "server/socket_address.h"
@@ -11,6 +14,8 @@ namespace {
 
 // Small replies that have to wait are put together up to this size.
 constexpr size_t kOutputChunkBytes = 64 * 1024;
+// Handed to the kernel in one go: libuv takes a 32-bit length.
+constexpr size_t kOutputPieceBytes = size_t{1} << 30;
 
 }  // namespace
 
@@ -32,6 +37,7 @@ void Connection::open(Worker& worker, int fd, bool is_unix, uint32_t keepalive_s
       engine.clients.add(fd, static_cast<uint32_t>(worker.member()), peer_address(fd),
                          local_address(fd), engine.clock.wall_ms());
   connection->session.record->set_flag(kClientUnix, is_unix);
+  connection->session.record->set_flag(kClientLocal, peer_is_local(fd));
   worker.opened(*connection);
   if (error == 0) {
     error = uv_read_start(connection->stream(), on_allocate, on_read);
@@ -69,7 +75,7 @@ void Connection::send(std::string_view bytes) {
   if (closing_ || bytes.empty()) return;
   if (output_.empty()) {
     uv_buf_t buffer = uv_buf_init(const_cast<char*>(bytes.data()),
-                                  static_cast<unsigned>(std::min(bytes.size(), size_t{1} << 30)));
+                                  static_cast<unsigned>(std::min(bytes.size(), kOutputPieceBytes)));
     const int written = uv_try_write(stream(), &buffer, 1);
     if (written < 0 && written != UV_EAGAIN) {
       close();
@@ -90,12 +96,23 @@ void Connection::queue_output(std::string_view bytes) {
   waiting_bytes_ += bytes.size();
   // The first chunk may be in libuv's hands.
   const bool can_extend = output_.size() > 1 || (output_.size() == 1 && write_ == nullptr);
-  if (can_extend && output_.back().size() + bytes.size() <= kOutputChunkBytes) {
-    output_.back().append(bytes);
+  if (can_extend && !output_.back().booleans &&
+      output_.back().bytes.size() + bytes.size() <= kOutputChunkBytes) {
+    output_.back().bytes.append(bytes);
   } else {
-    output_.emplace_back(bytes);
+    output_.push_back({std::string(bytes)});
   }
   note_output();
+}
+
+void Connection::send_compactly(CompactReply reply) {
+  if (closing_) return;
+  waiting_bytes_ += reply.booleans.size();
+  output_.push_back({std::move(reply.booleans), true});
+  note_output();
+  if (!reply.error.empty()) queue_output("-" + reply.error + "\r\n");
+  if (over_output_limit()) return;
+  if (write_ == nullptr) start_write();
 }
 
 bool Connection::over_output_limit() {
@@ -124,11 +141,27 @@ void Connection::check_soft_output_limit(int64_t now_ms) {
   close();
 }
 
+// What to write next of the first chunk.
+std::string_view Connection::next_piece() {
+  const Chunk& chunk = output_.front();
+  const std::string_view rest = std::string_view(chunk.bytes).substr(chunk.sent);
+  piece_size_ = std::min(rest.size(), kOutputPieceBytes);
+  if (!chunk.booleans) return rest.substr(0, piece_size_);
+  piece_size_ = std::min(rest.size(), kOutputChunkBytes / 4);  // each becomes four bytes
+  const bool resp3 = session.version == protocol::Version::kResp3;
+  rendered_.clear();
+  for (const char answer : rest.substr(0, piece_size_)) {
+    rendered_ += answer == '1' ? (resp3 ? "#t\r\n" : ":1\r\n") : (resp3 ? "#f\r\n" : ":0\r\n");
+  }
+  return rendered_;
+}
+
 void Connection::start_write() {
   write_ = std::make_unique<uv_write_t>();
   write_->data = this;
-  std::string& chunk = output_.front();
-  uv_buf_t buffer = uv_buf_init(chunk.data(), static_cast<unsigned>(chunk.size()));
+  const std::string_view piece = next_piece();
+  uv_buf_t buffer =
+      uv_buf_init(const_cast<char*>(piece.data()), static_cast<unsigned>(piece.size()));
   const int error = uv_write(write_.get(), stream(), &buffer, 1, [](uv_write_t* write, int status) {
     static_cast<Connection*>(write->data)->on_written(status);
   });
@@ -145,10 +178,14 @@ void Connection::on_written(int status) {
     close();
     return;
   }
-  const size_t size = output_.front().size();
-  worker_.stats().output_bytes.add(size);
-  waiting_bytes_ -= size;
-  output_.pop_front();
+  Chunk& chunk = output_.front();
+  chunk.sent += piece_size_;
+  waiting_bytes_ -= piece_size_;
+  worker_.stats().output_bytes.add(chunk.booleans ? rendered_.size() : piece_size_);
+  if (chunk.sent == chunk.bytes.size()) {
+    output_.pop_front();
+    rendered_ = std::string();
+  }
   note_output();
   if (!output_.empty()) {
     start_write();

@@ -40,6 +40,8 @@ class Connection {
   // Sends the bytes now as far as the socket takes them, the rest as soon as it does. Closes the
   // connection when more waits than `client-output-buffer-limit` allows.
   void send(std::string_view bytes);
+  // The same for a long array of booleans, which is rendered only as the socket takes it.
+  void send_compactly(CompactReply reply);
   // When all that waits is sent.
   void close_after_output();
   uint64_t waiting_output_bytes() const { return waiting_bytes_; }
@@ -65,8 +67,16 @@ class Connection {
   ~Connection() = default;
 
   uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&handle_); }
+  // Bytes that wait: as they are, or booleans that take a byte each until they are rendered.
+  struct Chunk {
+    std::string bytes;
+    bool booleans = false;
+    size_t sent = 0;
+  };
+
   void queue_output(std::string_view bytes);
   void start_write();
+  std::string_view next_piece();
   void on_written(int status);
   bool over_output_limit();
   void note_output();
@@ -80,8 +90,11 @@ class Connection {
     uv_pipe_t pipe;
   } handle_;
   std::string unfinished_input_;
-  // The first chunk is being written when `write_` is set.
-  std::list<std::string> output_;
+  // Of the first chunk a piece is being written when `write_` is set.
+  std::list<Chunk> output_;
+  // Booleans of the first chunk that are being written, rendered.
+  std::string rendered_;
+  size_t piece_size_ = 0;  // in bytes of the chunk
   std::unique_ptr<uv_write_t> write_;
   uint64_t waiting_bytes_ = 0;
   int64_t over_soft_limit_since_ms_ = 0;

@@ -43,6 +43,9 @@ struct Entry {
       access.store(now_s, std::memory_order_relaxed);
     }
   }
+  uint32_t accessed_s() {
+    return std::atomic_ref<uint32_t>(last_access_s).load(std::memory_order_relaxed);
+  }
 };
 
 // A key with its hash, computed once.

@@ -148,7 +148,8 @@ void Dispatcher::run_queued(Call& exec, const Command& command,
 
 void Dispatcher::run(Call& call) {
   const Command& command = call.command;
-  if (!engine_.monitors.empty() && !command.has(kSkipMonitor)) {
+  // As in Redis, what administrators say is nobody else's business: CONFIG SET has passwords.
+  if (!engine_.monitors.empty() && !command.has(kSkipMonitor | kAdmin)) {
     engine_.monitors.show(engine_.control, engine_.clock.wall_us(), call.session.db,
                           call.session.record->address, call.args);
   }
@@ -224,6 +225,7 @@ void Dispatcher::share_out_time(int64_t now_ns) {
 
 void Dispatcher::apply_reply_mode(Session& session, protocol::ReplyBuffer& out, size_t start) {
   out.truncate(start);
+  session.compact_reply.reset();
   if (session.reply_mode == ReplyMode::kSkipNext) {
     session.reply_mode = ReplyMode::kSkip;
   } else if (session.reply_mode == ReplyMode::kSkip) {

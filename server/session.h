@@ -39,6 +39,12 @@ enum class ReplyMode : uint8_t {
   kSkip,      // this one is not answered, the next one is
 };
 
+// A long array of booleans whose header has been written already; see Call::reply_compactly().
+struct CompactReply {
+  std::string booleans;  // '1' and '0'
+  std::string error;     // the last element, if not empty
+};
+
 struct Session {
   std::shared_ptr<ClientRecord> record;
   uint32_t db = 0;
@@ -48,6 +54,7 @@ struct Session {
   ReplyMode reply_mode = ReplyMode::kOn;
   std::unique_ptr<Transaction> transaction;
   std::vector<WatchedKey> watched;
+  std::unique_ptr<CompactReply> compact_reply;
 };
 
 }  // namespace iris::server

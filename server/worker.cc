@@ -2,12 +2,13 @@
 
 #include <pthread.h>
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
 #include "filters/check.h"
+#include "server/bloom_value.h"
 #include "server/connection.h"
 
 namespace iris::server {
@@ -21,6 +22,9 @@ constexpr size_t kReadBytes = 64 * 1024;
 // Requests that are planned before they run: enough to hide the memory's latency, few enough that
 // what was prefetched is still there.
 constexpr size_t kBatchRequests = 128;
+// Items of one request that are planned, and of a whole batch.
+constexpr size_t kPlannedItems = 32;
+constexpr size_t kBatchItems = 512;
 // Replies beyond this are sent before the tick goes on.
 constexpr size_t kOutputBytes = 1 << 20;
 constexpr uint64_t kRoundMs = 1000;
@@ -35,6 +39,7 @@ Worker::Worker(Engine& engine, size_t member)
       member_(member),
       dispatcher_(engine, member),
       arena_(new char[kArenaBytes]) {
+  hashes_.reserve(kBatchItems);
   CHECK(uv_loop_init(&loop_) == 0);
   uv_check_init(&loop_, &after_poll_);
   after_poll_.data = this;
@@ -207,7 +212,10 @@ void Worker::read_requests(Connection& connection) {
     }
     plan(connection, first_arg);
     // Before authentication one at a time: AUTH changes how the next one is parsed.
-    if (requests_.size() >= kBatchRequests || !session.authenticated) run_batch();
+    if (requests_.size() >= kBatchRequests || hashes_.size() + kPlannedItems > kBatchItems ||
+        !session.authenticated) {
+      run_batch();
+    }
   }
   keep_unfinished(connection, data, size);
   session.record->active_ms.store(dispatcher_.now_ms(), std::memory_order_relaxed);
@@ -264,8 +272,43 @@ void Worker::plan(Connection& connection, size_t first_arg) {
   request.connection = &connection;
   request.first_arg = static_cast<uint32_t>(first_arg);
   request.argc = static_cast<uint32_t>(args_.size() - first_arg);
-  request.command = engine_.commands.find(args_[first_arg]);
+  request.command = find_command(args_[first_arg]);
+  if (request.command != nullptr && request.command->spec->plan == Plan::kKeyItems &&
+      request.argc > 2) {
+    plan_items(request);
+  }
   requests_.push_back(request);
+}
+
+const Command* Worker::find_command(std::string_view name) {
+  if (name != last_name_) {
+    last_name_ = name;
+    last_command_ = engine_.commands.find(name);
+  }
+  return last_command_;
+}
+
+// Looks the key up, hashes the items and asks for the memory that they will touch. Whether the
+// command may run at all is decided when it does; until then this changes nothing that counts.
+void Worker::plan_items(Request& request) {
+  Session& session = request.connection->session;
+  if (!session.authenticated) return;
+  const std::string_view* args = args_.data() + request.first_arg;
+  Entry* entry = engine_.keyspace.find(session.db, Database::hashed(args[1]), dispatcher_.now_ms());
+  if (entry == nullptr || entry->value->kind() != ValueKind::kBloom) return;
+  entry->touch(dispatcher_.now_ms());
+  const filters::BloomFilter& filter = static_cast<BloomValue&>(*entry->value).filter();
+  const size_t begin = hashes_.size();
+  const size_t items =
+      std::min<size_t>({request.argc - 2, kPlannedItems, hashes_.capacity() - begin});
+  for (size_t i = 0; i < items; i++) {
+    hashes_.push_back(filter.hash(args[2 + i]));
+    filter.prefetch(hashes_.back());
+  }
+  request.planned = {entry->value.get(),
+                     {hashes_.data() + begin, items},
+                     engine_.keyspace.generation(),
+                     session.db};
 }
 
 void Worker::run_batch() {
@@ -282,6 +325,10 @@ void Worker::run_batch() {
       } else {
         outputs_.push_back({&connection, begin, output_.size()});
       }
+    }
+    if (session.compact_reply != nullptr) {
+      write_outputs();
+      connection.send_compactly(std::move(*std::exchange(session.compact_reply, nullptr)));
     }
     if (output_.size() > kOutputBytes) write_outputs();
   }

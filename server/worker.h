@@ -71,7 +71,6 @@ class Worker {
     const Command* command;
     uint32_t first_arg;
     uint32_t argc;
-    uint32_t first_hash;
     PlannedWork planned;
   };
   struct Output {
@@ -87,6 +86,8 @@ class Worker {
   char* gathered_input(Connection& connection, size_t& size);
   void keep_unfinished(Connection& connection, const char* rest, size_t size);
   void plan(Connection& connection, size_t first_arg);
+  void plan_items(Request& request);
+  const Command* find_command(std::string_view name);
   void run_batch();
   void write_outputs();
   void fail_protocol(Connection& connection, std::string_view error);
@@ -118,7 +119,10 @@ class Worker {
   std::vector<Connection*> ready_;
   std::vector<std::string_view> args_;
   std::vector<Request> requests_;
+  // Never grows while requests look into it.
   std::vector<filters::ItemHash> hashes_;
+  // Clients repeat themselves: the last name as it was spelled, and what it meant.
+  std::string last_name_;
   const Command* last_command_ = nullptr;
   protocol::ReplyBuffer output_;
   std::vector<Output> outputs_;

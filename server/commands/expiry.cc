@@ -97,10 +97,18 @@ void expire_in(Call& call, TimeUnit unit) {
   call.reply.integer(1);
 }
 
-void expire(Call& call) { expire_in(call, {1000, false}); }
-void pexpire(Call& call) { expire_in(call, {1, false}); }
-void expireat(Call& call) { expire_in(call, {1000, true}); }
-void pexpireat(Call& call) { expire_in(call, {1, true}); }
+void expire(Call& call) {
+  expire_in(call, {1000, false});
+}
+void pexpire(Call& call) {
+  expire_in(call, {1, false});
+}
+void expireat(Call& call) {
+  expire_in(call, {1000, true});
+}
+void pexpireat(Call& call) {
+  expire_in(call, {1, true});
+}
 
 void persist(Call& call) {
   const HashedKey key = Database::hashed(call.args[1]);
@@ -125,40 +133,119 @@ void remaining(Call& call, TimeUnit unit) {
   }
 }
 
-void ttl(Call& call) { remaining(call, {1000, false}); }
-void pttl(Call& call) { remaining(call, {1, false}); }
-void expiretime(Call& call) { remaining(call, {1000, true}); }
-void pexpiretime(Call& call) { remaining(call, {1, true}); }
+void ttl(Call& call) {
+  remaining(call, {1000, false});
+}
+void pttl(Call& call) {
+  remaining(call, {1, false});
+}
+void expiretime(Call& call) {
+  remaining(call, {1000, true});
+}
+void pexpiretime(Call& call) {
+  remaining(call, {1, true});
+}
 
 constexpr uint32_t kSetFlags = kWrite | kFast | kExclusive;
 constexpr uint32_t kGetFlags = kReadonly | kFast;
 
 const CommandSpec kCommands[] = {
-    {"expire", -3, kSetFlags, {1, 1, 1}, "generic", "1.0.0", "O(1)",
-     "Lets a key end after some seconds", "key seconds:integer [NX | XX | GT | LT]", expire},
-    {"pexpire", -3, kSetFlags, {1, 1, 1}, "generic", "2.6.0", "O(1)",
-     "Lets a key end after some milliseconds", "key milliseconds:integer [NX | XX | GT | LT]",
+    {"expire",
+     -3,
+     kSetFlags,
+     {1, 1, 1},
+     "generic",
+     "1.0.0",
+     "O(1)",
+     "Lets a key end after some seconds",
+     "key seconds:integer [NX | XX | GT | LT]",
+     expire},
+    {"pexpire",
+     -3,
+     kSetFlags,
+     {1, 1, 1},
+     "generic",
+     "2.6.0",
+     "O(1)",
+     "Lets a key end after some milliseconds",
+     "key milliseconds:integer [NX | XX | GT | LT]",
      pexpire},
-    {"expireat", -3, kSetFlags, {1, 1, 1}, "generic", "1.2.0", "O(1)",
+    {"expireat",
+     -3,
+     kSetFlags,
+     {1, 1, 1},
+     "generic",
+     "1.2.0",
+     "O(1)",
      "Lets a key end at a Unix time in seconds",
-     "key unix-time-seconds:unix-time [NX | XX | GT | LT]", expireat},
-    {"pexpireat", -3, kSetFlags, {1, 1, 1}, "generic", "2.6.0", "O(1)",
+     "key unix-time-seconds:unix-time [NX | XX | GT | LT]",
+     expireat},
+    {"pexpireat",
+     -3,
+     kSetFlags,
+     {1, 1, 1},
+     "generic",
+     "2.6.0",
+     "O(1)",
      "Lets a key end at a Unix time in milliseconds",
-     "key unix-time-milliseconds:unix-time [NX | XX | GT | LT]", pexpireat},
-    {"persist", 2, kSetFlags, {1, 1, 1}, "generic", "2.2.0", "O(1)",
-     "Takes the end of a key away", "key", persist},
-    {"ttl", 2, kGetFlags, {1, 1, 1}, "generic", "1.0.0", "O(1)",
-     "Tells in how many seconds a key ends", "key", ttl},
-    {"pttl", 2, kGetFlags, {1, 1, 1}, "generic", "2.6.0", "O(1)",
-     "Tells in how many milliseconds a key ends", "key", pttl},
-    {"expiretime", 2, kGetFlags, {1, 1, 1}, "generic", "7.0.0", "O(1)",
-     "Tells at which Unix time in seconds a key ends", "key", expiretime},
-    {"pexpiretime", 2, kGetFlags, {1, 1, 1}, "generic", "7.0.0", "O(1)",
-     "Tells at which Unix time in milliseconds a key ends", "key", pexpiretime},
+     "key unix-time-milliseconds:unix-time [NX | XX | GT | LT]",
+     pexpireat},
+    {"persist",
+     2,
+     kSetFlags,
+     {1, 1, 1},
+     "generic",
+     "2.2.0",
+     "O(1)",
+     "Takes the end of a key away",
+     "key",
+     persist},
+    {"ttl",
+     2,
+     kGetFlags,
+     {1, 1, 1},
+     "generic",
+     "1.0.0",
+     "O(1)",
+     "Tells in how many seconds a key ends",
+     "key",
+     ttl},
+    {"pttl",
+     2,
+     kGetFlags,
+     {1, 1, 1},
+     "generic",
+     "2.6.0",
+     "O(1)",
+     "Tells in how many milliseconds a key ends",
+     "key",
+     pttl},
+    {"expiretime",
+     2,
+     kGetFlags,
+     {1, 1, 1},
+     "generic",
+     "7.0.0",
+     "O(1)",
+     "Tells at which Unix time in seconds a key ends",
+     "key",
+     expiretime},
+    {"pexpiretime",
+     2,
+     kGetFlags,
+     {1, 1, 1},
+     "generic",
+     "7.0.0",
+     "O(1)",
+     "Tells at which Unix time in milliseconds a key ends",
+     "key",
+     pexpiretime},
 };
 
 }  // namespace
 
-std::span<const CommandSpec> expiry_commands() { return kCommands; }
+std::span<const CommandSpec> expiry_commands() {
+  return kCommands;
+}
 
 }  // namespace iris::server

@@ -74,8 +74,12 @@ void rename_key(Call& call, bool only_if_free) {
   }
 }
 
-void rename(Call& call) { rename_key(call, false); }
-void renamenx(Call& call) { rename_key(call, true); }
+void rename(Call& call) {
+  rename_key(call, false);
+}
+void renamenx(Call& call) {
+  rename_key(call, true);
+}
 
 void move(Call& call) {
   Keyspace& keyspace = call.engine.keyspace;
@@ -108,8 +112,8 @@ std::optional<CopyOptions> copy_options(Call& call) {
     if (equal_ignoring_case(call.args[i], "replace")) {
       options.replace = true;
     } else if (equal_ignoring_case(call.args[i], "db") && i + 1 < call.args.size()) {
-      const auto db = database_index(call, call.args[++i],
-                                     "ERR value is not an integer or out of range");
+      const auto db =
+          database_index(call, call.args[++i], "ERR value is not an integer or out of range");
       if (!db) return std::nullopt;
       options.db = *db;
     } else {
@@ -149,8 +153,8 @@ void copy(Call& call) {
 // ASYNC or SYNC: nothing is freed in the caller's time either way.
 bool flush_option_fits(Call& call) {
   if (call.args.size() == 1) return true;
-  if (call.args.size() == 2 && (equal_ignoring_case(call.args[1], "async") ||
-                                equal_ignoring_case(call.args[1], "sync"))) {
+  if (call.args.size() == 2 &&
+      (equal_ignoring_case(call.args[1], "async") || equal_ignoring_case(call.args[1], "sync"))) {
     return true;
   }
   call.fail_syntax();
@@ -181,41 +185,138 @@ void swapdb(Call& call) {
 constexpr std::string_view kGeneric = "generic";
 
 const CommandSpec kCommands[] = {
-    {"del", -2, kWrite | kExclusive, {1, -1, 1}, kGeneric, "1.0.0",
-     "O(N), where N is the number of keys", "Deletes keys", "key [key ...]", del},
-    {"unlink", -2, kWrite | kFast | kExclusive, {1, -1, 1}, kGeneric, "4.0.0",
-     "O(N), where N is the number of keys", "Deletes keys; their memory is freed in the background",
-     "key [key ...]", del},
-    {"exists", -2, kReadonly | kFast, {1, -1, 1}, kGeneric, "1.0.0",
-     "O(N), where N is the number of keys", "Tells how many of the keys exist", "key [key ...]",
+    {"del",
+     -2,
+     kWrite | kExclusive,
+     {1, -1, 1},
+     kGeneric,
+     "1.0.0",
+     "O(N), where N is the number of keys",
+     "Deletes keys",
+     "key [key ...]",
+     del},
+    {"unlink",
+     -2,
+     kWrite | kFast | kExclusive,
+     {1, -1, 1},
+     kGeneric,
+     "4.0.0",
+     "O(N), where N is the number of keys",
+     "Deletes keys; their memory is freed in the background",
+     "key [key ...]",
+     del},
+    {"exists",
+     -2,
+     kReadonly | kFast,
+     {1, -1, 1},
+     kGeneric,
+     "1.0.0",
+     "O(N), where N is the number of keys",
+     "Tells how many of the keys exist",
+     "key [key ...]",
      exists},
-    {"touch", -2, kReadonly | kFast, {1, -1, 1}, kGeneric, "3.2.1",
-     "O(N), where N is the number of keys", "Tells how many of the keys exist, as an access to them",
-     "key [key ...]", exists},
-    {"type", 2, kReadonly | kFast, {1, 1, 1}, kGeneric, "1.0.0", "O(1)",
-     "Tells the type of what a key holds", "key", type},
-    {"rename", 3, kWrite | kExclusive, {1, 2, 1}, kGeneric, "1.0.0", "O(1)",
-     "Renames a key and replaces what the new name held", "key newkey", rename},
-    {"renamenx", 3, kWrite | kFast | kExclusive, {1, 2, 1}, kGeneric, "1.0.0", "O(1)",
-     "Renames a key if the new name is free", "key newkey", renamenx},
-    {"move", 3, kWrite | kFast | kExclusive, {1, 1, 1}, kGeneric, "1.0.0", "O(1)",
-     "Moves a key to another database", "key db:integer", move},
-    {"copy", -3, kWrite | kDenyOom | kExclusive, {1, 2, 1}, kGeneric, "6.2.0",
-     "O(N), where N is the size of the value in bytes", "Copies what a key holds to another key",
-     "source destination [DB destination-db:integer] [REPLACE]", copy},
-    {"flushdb", -1, kWrite | kExclusive, {}, "server", "1.0.0",
-     "O(1); the memory is freed in the background", "Removes all keys of the database",
-     "[ASYNC | SYNC]", flushdb, Plan::kNone, "@dangerous"},
-    {"flushall", -1, kWrite | kExclusive, {}, "server", "1.0.0",
-     "O(1); the memory is freed in the background", "Removes all keys of all databases",
-     "[ASYNC | SYNC]", flushall, Plan::kNone, "@dangerous"},
-    {"swapdb", 3, kWrite | kFast | kExclusive, {}, "server", "4.0.0", "O(1)",
-     "Swaps two databases for all connections", "index1:integer index2:integer", swapdb,
-     Plan::kNone, "@dangerous"},
+    {"touch",
+     -2,
+     kReadonly | kFast,
+     {1, -1, 1},
+     kGeneric,
+     "3.2.1",
+     "O(N), where N is the number of keys",
+     "Tells how many of the keys exist, as an access to them",
+     "key [key ...]",
+     exists},
+    {"type",
+     2,
+     kReadonly | kFast,
+     {1, 1, 1},
+     kGeneric,
+     "1.0.0",
+     "O(1)",
+     "Tells the type of what a key holds",
+     "key",
+     type},
+    {"rename",
+     3,
+     kWrite | kExclusive,
+     {1, 2, 1},
+     kGeneric,
+     "1.0.0",
+     "O(1)",
+     "Renames a key and replaces what the new name held",
+     "key newkey",
+     rename},
+    {"renamenx",
+     3,
+     kWrite | kFast | kExclusive,
+     {1, 2, 1},
+     kGeneric,
+     "1.0.0",
+     "O(1)",
+     "Renames a key if the new name is free",
+     "key newkey",
+     renamenx},
+    {"move",
+     3,
+     kWrite | kFast | kExclusive,
+     {1, 1, 1},
+     kGeneric,
+     "1.0.0",
+     "O(1)",
+     "Moves a key to another database",
+     "key db:integer",
+     move},
+    {"copy",
+     -3,
+     kWrite | kDenyOom | kExclusive,
+     {1, 2, 1},
+     kGeneric,
+     "6.2.0",
+     "O(N), where N is the size of the value in bytes",
+     "Copies what a key holds to another key",
+     "source destination [DB destination-db:integer] [REPLACE]",
+     copy},
+    {"flushdb",
+     -1,
+     kWrite | kExclusive,
+     {},
+     "server",
+     "1.0.0",
+     "O(1); the memory is freed in the background",
+     "Removes all keys of the database",
+     "[ASYNC | SYNC]",
+     flushdb,
+     Plan::kNone,
+     "@dangerous"},
+    {"flushall",
+     -1,
+     kWrite | kExclusive,
+     {},
+     "server",
+     "1.0.0",
+     "O(1); the memory is freed in the background",
+     "Removes all keys of all databases",
+     "[ASYNC | SYNC]",
+     flushall,
+     Plan::kNone,
+     "@dangerous"},
+    {"swapdb",
+     3,
+     kWrite | kFast | kExclusive,
+     {},
+     "server",
+     "4.0.0",
+     "O(1)",
+     "Swaps two databases for all connections",
+     "index1:integer index2:integer",
+     swapdb,
+     Plan::kNone,
+     "@dangerous"},
 };
 
 }  // namespace
 
-std::span<const CommandSpec> key_commands() { return kCommands; }
+std::span<const CommandSpec> key_commands() {
+  return kCommands;
+}
 
 }  // namespace iris::server

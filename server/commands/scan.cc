@@ -133,18 +133,44 @@ void randomkey(Call& call) {
 }
 
 const CommandSpec kCommands[] = {
-    {"scan", -2, kReadonly, {}, "generic", "2.8.0",
+    {"scan",
+     -2,
+     kReadonly,
+     {},
+     "generic",
+     "2.8.0",
      "O(1) for every call; O(N) for a complete walk, where N is the number of keys",
      "Walks over the keys of the database",
-     "cursor:integer [MATCH pattern] [COUNT count:integer] [TYPE type]", scan},
-    {"keys", 2, kReadonly, {}, "generic", "1.0.0", "O(N), where N is the number of keys",
-     "Returns all keys that match a pattern", "pattern", keys, Plan::kNone, "@dangerous"},
-    {"randomkey", 1, kReadonly, {}, "generic", "1.0.0", "O(1)", "Returns some key of the database",
-     "", randomkey},
+     "cursor:integer [MATCH pattern] [COUNT count:integer] [TYPE type]",
+     scan},
+    {"keys",
+     2,
+     kReadonly,
+     {},
+     "generic",
+     "1.0.0",
+     "O(N), where N is the number of keys",
+     "Returns all keys that match a pattern",
+     "pattern",
+     keys,
+     Plan::kNone,
+     "@dangerous"},
+    {"randomkey",
+     1,
+     kReadonly,
+     {},
+     "generic",
+     "1.0.0",
+     "O(1)",
+     "Returns some key of the database",
+     "",
+     randomkey},
 };
 
 }  // namespace
 
-std::span<const CommandSpec> scan_commands() { return kCommands; }
+std::span<const CommandSpec> scan_commands() {
+  return kCommands;
+}
 
 }  // namespace iris::server

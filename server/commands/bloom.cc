@@ -1,0 +1,363 @@
+// BF.ADD, BF.MADD, BF.INSERT, BF.EXISTS, BF.MEXISTS: the hot path.
+//
+// Commands of many items work in slices: hash a slice and prefetch its blocks, then do it. So the
+// waits for memory overlap, whether or not the request was planned ahead. Between slices they let
+// an exclusive step go first, and look the key up again if there was one.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <variant>
+
+#include "server/bloom_value.h"
+#include "server/call.h"
+#include "server/commands/bloom_key.h"
+#include "server/commands/families.h"
+#include "server/text.h"
+
+namespace iris::server {
+
+namespace {
+
+using filters::AddOutcome;
+using filters::BloomFilter;
+using filters::ItemHash;
+
+constexpr size_t kSliceItems = 32;
+// Items after which an exclusive step may go first.
+constexpr size_t kItemsPerTurn = 1024;
+constexpr std::string_view kFull = "ERR non scaling filter is full";
+
+using Items = std::span<const std::string_view>;
+
+// The results of a command of many items: a byte each, and perhaps an error that ended it early.
+struct ItemResults {
+  std::string answers;  // '1' or '0'
+  std::string_view error;
+};
+
+void reply_with(Call& call, ItemResults results) {
+  const size_t count = results.answers.size() + (results.error.empty() ? 0 : 1);
+  call.reply.array(count);
+  if (call.reply_compactly(results.answers, results.error)) return;
+  for (const char answer : results.answers) call.reply.boolean(answer == '1');
+  if (!results.error.empty()) call.fail(results.error);
+}
+
+// Hashes of a slice of items, taken from the plan as far as that goes.
+class HashedSlice {
+ public:
+  HashedSlice(const Call& call, const BloomFilter& filter, Items items, size_t first) {
+    const std::span<const ItemHash> planned = call.planned_hashes();
+    if (planned.size() >= first + items.size()) {
+      hashes_ = planned.data() + first;
+      return;
+    }
+    for (size_t i = 0; i < items.size(); i++) {
+      own_[i] = filter.hash(items[i]);
+      filter.prefetch(own_[i]);
+    }
+    hashes_ = own_.data();
+  }
+  const ItemHash& operator[](size_t i) const { return hashes_[i]; }
+
+ private:
+  const ItemHash* hashes_;
+  std::array<ItemHash, kSliceItems> own_;
+};
+
+ItemHash hash_of_single_item(const Call& call, const BloomFilter& filter) {
+  const std::span<const ItemHash> planned = call.planned_hashes();
+  return planned.empty() ? filter.hash(call.args[2]) : planned[0];
+}
+
+// --- lookups ---
+
+void exists(Call& call) {
+  const BloomKey found = find_bloom(call, call.args[1]);
+  if (found.state == BloomState::kLoading) {
+    call.fail(kStillLoading);
+  } else if (found.state != BloomState::kFound) {
+    call.reply.boolean(false);
+  } else {
+    call.reply.boolean(found.filter->contains(hash_of_single_item(call, *found.filter)));
+  }
+}
+
+void mexists(Call& call) {
+  const Items items = call.args.subspan(2);
+  ItemResults results;
+  results.answers.reserve(items.size());
+  for (size_t done = 0; done < items.size();) {
+    const BloomKey found = find_bloom(call, call.args[1]);
+    if (found.state == BloomState::kLoading) {
+      call.fail(kStillLoading);
+      return;
+    }
+    const size_t turn_end = std::min(items.size(), done + kItemsPerTurn);
+    if (found.state != BloomState::kFound) {
+      results.answers.append(turn_end - done, '0');
+      done = turn_end;
+    }
+    while (done < turn_end) {
+      const Items slice = items.subspan(done, std::min(kSliceItems, turn_end - done));
+      const HashedSlice hashes(call, *found.filter, slice, done);
+      for (size_t i = 0; i < slice.size(); i++) {
+        results.answers += found.filter->contains(hashes[i]) ? '1' : '0';
+      }
+      done += slice.size();
+    }
+    call.yield();
+  }
+  reply_with(call, std::move(results));
+}
+
+// --- additions ---
+
+// The filter of the key, made with `request` if it is missing. Null after an error reply.
+BloomFilter* find_or_create(Call& call, const filters::BloomRequest& request) {
+  const std::string_view key = call.args[1];
+  BloomKey found = find_bloom(call, key);
+  if (found.state == BloomState::kMissing) {
+    const auto params = filters::BloomParams::make(request);
+    if (const auto* error = std::get_if<filters::BloomParamsError>(&params)) {
+      call.fail(error_text(*error));
+      return nullptr;
+    }
+    {
+      ExclusiveStep alone(call);
+      found = find_bloom(call, key);  // another worker may have been first
+      if (found.state == BloomState::kMissing &&
+          create_bloom(call, key, std::get<filters::BloomParams>(params)) == nullptr) {
+        return nullptr;
+      }
+    }
+    found = find_bloom(call, key);
+  }
+  if (found.state == BloomState::kFound) return found.filter;
+  // Gone again already: as if it had been deleted just after this command.
+  call.fail(found.state == BloomState::kLoading     ? kStillLoading
+            : found.state == BloomState::kOtherType ? kWrongType
+                                                    : kNotFound);
+  return nullptr;
+}
+
+void add(Call& call) {
+  const BloomKey found = find_bloom(call, call.args[1]);
+  BloomFilter* filter = found.filter;
+  if (found.state != BloomState::kFound) {
+    filter = find_or_create(call, default_bloom_request(call.engine.config));
+    if (filter == nullptr) return;
+  }
+  while (true) {
+    const AddOutcome outcome = filter->add(hash_of_single_item(call, *filter), call.engine.stripes);
+    if (outcome == AddOutcome::kFull) {
+      call.fail(kFull);
+      return;
+    }
+    if (outcome != AddOutcome::kNeedsLayer) {
+      call.reply.boolean(outcome == AddOutcome::kAdded);
+      return;
+    }
+    if (const std::string_view error = grow_bloom(call, call.args[1]); !error.empty()) {
+      call.fail(error);
+      return;
+    }
+    filter = find_or_create(call, default_bloom_request(call.engine.config));
+    if (filter == nullptr) return;
+  }
+}
+
+// Adds the items from `results` on, one turn of them. True if it stopped because the filter must
+// grow first.
+bool add_turn(Call& call, BloomFilter& filter, Items items, ItemResults& results) {
+  const size_t turn_end = std::min(items.size(), results.answers.size() + kItemsPerTurn);
+  while (results.answers.size() < turn_end) {
+    const size_t first = results.answers.size();
+    const Items slice = items.subspan(first, std::min(kSliceItems, turn_end - first));
+    const HashedSlice hashes(call, filter, slice, first);
+    for (size_t i = 0; i < slice.size(); i++) {
+      const AddOutcome outcome = filter.add(hashes[i], call.engine.stripes);
+      if (outcome == AddOutcome::kNeedsLayer) return true;
+      if (outcome == AddOutcome::kFull) {
+        results.error = kFull;
+        return false;
+      }
+      results.answers += outcome == AddOutcome::kAdded ? '1' : '0';
+    }
+  }
+  return false;
+}
+
+void add_items(Call& call, Items items, const filters::BloomRequest& request, bool create) {
+  ItemResults results;
+  results.answers.reserve(items.size());
+  while (results.error.empty() && results.answers.size() < items.size()) {
+    BloomFilter* filter =
+        create ? find_or_create(call, request) : require_bloom(call, call.args[1], kNotFound);
+    if (filter == nullptr) return;
+    if (add_turn(call, *filter, items, results)) {
+      results.error = grow_bloom(call, call.args[1]);
+    } else {
+      call.yield();
+    }
+  }
+  reply_with(call, std::move(results));
+}
+
+void madd(Call& call) {
+  add_items(call, call.args.subspan(2), default_bloom_request(call.engine.config), true);
+}
+
+// --- BF.INSERT ---
+
+struct InsertOptions {
+  filters::BloomRequest request;
+  bool create = true;
+  size_t first_item = 0;
+};
+
+// RedisBloom reads only as much of a word as it needs: any beginning of an option's name will do.
+bool abbreviates(std::string_view word, std::string_view option, size_t least) {
+  return word.size() >= least && word.size() <= option.size() &&
+         equal_ignoring_case(word, option.substr(0, word.size()));
+}
+
+// Options with a value. False after an error reply; `known` false if it is no such option.
+bool insert_value_option(Call& call, size_t i, InsertOptions& options, bool& known) {
+  const std::string_view word = call.args[i];
+  const bool is_capacity = abbreviates(word, "capacity", 1);
+  const bool is_expansion = abbreviates(word, "expansion", 2);
+  const bool is_error = abbreviates(word, "error", 1);
+  known = is_capacity || is_expansion || is_error;
+  if (!known) return true;
+  if (i + 1 >= call.args.size()) {
+    call.fail_arity();
+    return false;
+  }
+  const std::string_view value = call.args[i + 1];
+  if (is_error) {
+    const auto rate = parse_real(value);
+    if (!rate) call.fail("Bad error rate");
+    if (rate) options.request.rate = *rate;
+    return rate.has_value();
+  }
+  const auto number = parse_integer(value);
+  if (!number) {
+    call.fail(is_capacity ? "Bad capacity" : "Bad expansion");
+    return false;
+  }
+  if (is_capacity) {
+    options.request.capacity = *number;
+  } else {
+    options.request.expansion = *number;
+  }
+  return true;
+}
+
+bool parse_insert(Call& call, InsertOptions& options) {
+  for (size_t i = 2; i < call.args.size(); i++) {
+    const std::string_view word = call.args[i];
+    if (abbreviates(word, "items", 1)) {
+      options.first_item = i + 1;
+      break;
+    }
+    bool known = false;
+    if (!insert_value_option(call, i, options, known)) return false;
+    if (known) {
+      i++;
+    } else if (abbreviates(word, "nocreate", 3)) {
+      options.create = false;
+    } else if (abbreviates(word, "nonscaling", 3)) {
+      options.request.nonscaling = true;
+    } else {
+      call.fail("Unknown argument received");
+      return false;
+    }
+  }
+  if (options.first_item == 0 || options.first_item >= call.args.size()) {
+    call.fail_arity();
+    return false;
+  }
+  return true;
+}
+
+void insert(Call& call) {
+  InsertOptions options{default_bloom_request(call.engine.config)};
+  if (!parse_insert(call, options)) return;
+  // Bad numbers are refused even when the key exists and they would be ignored.
+  const auto params = filters::BloomParams::make(options.request);
+  if (const auto* error = std::get_if<filters::BloomParamsError>(&params)) {
+    call.fail(error_text(*error));
+    return;
+  }
+  add_items(call, call.args.subspan(options.first_item), options.request, options.create);
+}
+
+constexpr uint32_t kAddFlags = kWrite | kDenyOom | kFast;
+
+const CommandSpec kCommands[] = {
+    {"bf.add",
+     3,
+     kAddFlags,
+     {1, 1, 1},
+     "bf",
+     "1.0.0",
+     "O(k), where k is the number of hashes",
+     "Adds an item to a Bloom filter; makes the filter if there is none",
+     "key item",
+     add,
+     Plan::kKeyItems},
+    {"bf.madd",
+     -3,
+     kAddFlags,
+     {1, 1, 1},
+     "bf",
+     "1.0.0",
+     "O(k * n), where k is the number of hashes and n of items",
+     "Adds items to a Bloom filter; makes the filter if there is none",
+     "key item [item ...]",
+     madd,
+     Plan::kKeyItems},
+    {"bf.insert",
+     -4,
+     kAddFlags,
+     {1, 1, 1},
+     "bf",
+     "1.0.0",
+     "O(k * n), where k is the number of hashes and n of items",
+     "Adds items to a Bloom filter; makes the filter as described if there is none",
+     "key [CAPACITY capacity:integer] [ERROR error:double] [EXPANSION expansion:integer] "
+     "[NOCREATE] [NONSCALING] ITEMS item [item ...]",
+     insert},
+    {"bf.exists",
+     3,
+     kReadonly | kFast,
+     {1, 1, 1},
+     "bf",
+     "1.0.0",
+     "O(k), where k is the number of hashes",
+     "Tells whether an item is in a Bloom filter",
+     "key item",
+     exists,
+     Plan::kKeyItems},
+    {"bf.mexists",
+     -3,
+     kReadonly | kFast,
+     {1, 1, 1},
+     "bf",
+     "1.0.0",
+     "O(k * n), where k is the number of hashes and n of items",
+     "Tells which items are in a Bloom filter",
+     "key item [item ...]",
+     mexists,
+     Plan::kKeyItems},
+};
+
+}  // namespace
+
+std::span<const CommandSpec> bloom_commands() {
+  return kCommands;
+}
+
+}  // namespace iris::server
