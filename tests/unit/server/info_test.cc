@@ -141,12 +141,19 @@ TEST(AverageTtl, OfManyKeysIsNearTheTrueAverage) {
 
 TEST(BloomTotals, CountBloomFiltersOfAllDatabasesAndNothingElse) {
   TestEngine test;
-  test.put(0, "a", kNeverExpires, ValueKind::kBloom, 100);
-  test.put(0, "b", kNeverExpires, ValueKind::kSpectral, 1000);
-  test.put(7, "a", kNeverExpires, ValueKind::kBloom, 20);
+  uint64_t bytes = test.put_bloom(0, "a", 1'000);
+  bytes += test.put_bloom(7, "a", 500);
+  test.put(0, "b");
+  filters::BloomFilter& filter =
+      static_cast<BloomValue&>(*test.engine.keyspace.find(0, Database::hashed("a"), 0)->value)
+          .filter();
+  filter.add(filter.hash("item"), test.engine.stripes);
   const BloomTotals totals = bloom_totals(test.engine.keyspace);
   EXPECT_EQ(totals.objects, 2u);
-  EXPECT_EQ(totals.memory_bytes, 120u);
+  EXPECT_EQ(totals.filters, 2u);
+  EXPECT_EQ(totals.items, 1u);
+  EXPECT_GE(totals.capacity, 1'500u);
+  EXPECT_EQ(totals.memory_bytes, bytes);
 }
 
 // One key in four is a Bloom filter. Of 10,000 sampled that is known within 5 sqrt(0.25 * 0.75 /
@@ -154,13 +161,19 @@ TEST(BloomTotals, CountBloomFiltersOfAllDatabasesAndNothingElse) {
 TEST(BloomTotals, OfManyKeysAreScaledUpFromASample) {
   TestEngine test;
   constexpr int kKeys = 60'000;
+  uint64_t bytes = 0;
   for (int i = 0; i < kKeys; i++) {
-    test.put(0, "key" + std::to_string(i), kNeverExpires,
-             i % 4 == 0 ? ValueKind::kBloom : ValueKind::kSpectral, 8);
+    const std::string key = "key" + std::to_string(i);
+    if (i % 4 == 0) {
+      bytes = test.put_bloom(0, key, 10);
+    } else {
+      test.put(0, key);
+    }
   }
   const BloomTotals totals = bloom_totals(test.engine.keyspace);
   EXPECT_NEAR(static_cast<double>(totals.objects), kKeys / 4.0, 0.022 * kKeys);
-  EXPECT_NEAR(static_cast<double>(totals.memory_bytes), 8 * kKeys / 4.0, 8 * 0.022 * kKeys);
+  EXPECT_NEAR(static_cast<double>(totals.memory_bytes), static_cast<double>(bytes) * kKeys / 4.0,
+              static_cast<double>(bytes) * 0.022 * kKeys);
 }
 
 }  // namespace
