@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "server/bloom_value.h"
 #include "server/commands/bloom_module.h"
 #include "server/info_sections.h"
 
@@ -12,11 +13,16 @@ namespace {
 // A few milliseconds of work at most, since each value is a miss of the cache or two.
 constexpr uint64_t kCountedKeys = 10'000;
 
-// The place where a kind of value tells its figures.
 void count_value(const Value& value, BloomTotals& totals) {
   if (value.kind() != ValueKind::kBloom) return;
+  const filters::BloomFilter& filter = static_cast<const BloomValue&>(value).filter();
   totals.objects++;
   totals.memory_bytes += value.memory_bytes();
+  totals.filters += filter.layer_count();
+  totals.items += filter.item_count();
+  // A filter of explicit dimensions has no capacity that would mean anything in a sum.
+  const uint64_t capacity = filter.capacity();
+  if (capacity != filters::LayerGeometry::kUnlimited) totals.capacity += capacity;
 }
 
 BloomTotals database_totals(const Database& database) {
