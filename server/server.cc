@@ -158,7 +158,10 @@ void Server::kill_client(const ClientRecord& client) {
 void Server::send_to_client(const ClientRecord& client, std::string bytes) {
   workers_[client.worker]->post([id = client.id, bytes = std::move(bytes)](Worker& worker) {
     InsideWorld inside(worker.engine().world, worker.member());  // send() reads the configuration
-    if (Connection* connection = worker.connection(id)) connection->send(bytes);
+    Connection* connection = worker.connection(id);
+    // RESET may have come between; a line after its reply would be taken for the next reply.
+    if (connection == nullptr || !connection->session.record->has_flag(kClientMonitor)) return;
+    connection->send(bytes);
   });
 }
 
