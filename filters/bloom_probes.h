@@ -27,6 +27,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "filters/item_hash.h"
 
@@ -75,24 +76,33 @@ struct Blocked {
     return multiply_high(hash.low, bits >> kBlockLog2);
   }
 
-  // All bits of a hash word are tested without a branch between them: which one is unset is random,
-  // so a branch on each would be mispredicted once a miss. Measured, see bench/bloom_bench.cc.
+  // All bits of a hash word are tested without a branch between them, and the number of tests is
+  // known to the compiler. Which bit is unset is random, so a branch on each would be mispredicted
+  // once a miss: 17 ns instead of 7 in cache, k = 6. Building a mask of the line and comparing took
+  // 11 ns. Beyond the cache they are all alike.
   static bool contains(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
     uint64_t* const block = words + block_of(hash, bits) * kBlockWords;
     uint64_t source = hash.high;
-    for (uint32_t left = hashes;;) {
-      const uint32_t now = std::min(left, kPositionsAWord);
-      uint64_t slices = source;
-      uint64_t all = 1;
-      for (uint32_t i = 0; i < now; ++i) {
-        const uint64_t position = slices & kPositionMask;
-        all &= load_word(block + position / 64) >> (position % 64);
-        slices >>= kBlockLog2;
-      }
-      if ((all & 1) == 0) return false;
-      left -= now;
-      if (left == 0) return true;
+    for (; hashes > kPositionsAWord; hashes -= kPositionsAWord) {
+      if (!all_set<kPositionsAWord>(block, source)) return false;
       source = next_word(source);
+    }
+    static_assert(kPositionsAWord <= 7);
+    switch (hashes) {
+      case 1:
+        return all_set<1>(block, source);
+      case 2:
+        return all_set<2>(block, source);
+      case 3:
+        return all_set<3>(block, source);
+      case 4:
+        return all_set<4>(block, source);
+      case 5:
+        return all_set<5>(block, source);
+      case 6:
+        return all_set<6>(block, source);
+      default:
+        return all_set<7>(block, source);
     }
   }
 
@@ -117,6 +127,19 @@ struct Blocked {
     for_each(hash, hashes, [block](uint64_t position) {
       set_bits(block + position / 64, uint64_t{1} << (position % 64));
     });
+  }
+
+ private:
+  template <uint32_t kCount>
+  static bool all_set(uint64_t* block, uint64_t slices) {
+    const auto bit = [block, slices](unsigned i) {
+      const uint64_t position = slices >> (i * kBlockLog2) & kPositionMask;
+      return load_word(block + position / 64) >> (position % 64);
+    };
+    return [&bit]<unsigned... i>(std::integer_sequence<unsigned, i...>) {
+      return (bit(i) & ... & 1) != 0;
+    }
+    (std::make_integer_sequence<unsigned, kCount>());
   }
 };
 

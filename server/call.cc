@@ -1,5 +1,6 @@
 #include "server/call.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -40,6 +41,16 @@ bool Call::allow_memory(uint64_t bytes) {
   }
   engine.memory.announce(bytes);
   return true;
+}
+
+uint64_t Call::memory_left_for_a_filter() const {
+  constexpr uint64_t kNoLimit = UINT64_MAX;
+  const Config& config = engine.config;
+  const uint64_t of_one =
+      config.filter_max_memory_bytes == 0 ? kNoLimit : config.filter_max_memory_bytes;
+  if (config.maxmemory_bytes == 0) return of_one;
+  const uint64_t used = engine.memory.used_bytes();
+  return std::min(of_one, used < config.maxmemory_bytes ? config.maxmemory_bytes - used : 0);
 }
 
 bool Call::reply_compactly(std::string& booleans, std::string_view error) {

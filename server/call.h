@@ -62,6 +62,10 @@ struct Call {
   // and the access.
   Entry* find(std::string_view key) { return find(Database::hashed(key)); }
   Entry* find(HashedKey key);
+  // The same without counting anything: for commands that tell about a key instead of using it.
+  Entry* peek(std::string_view key) {
+    return engine.keyspace.find(session.db, Database::hashed(key), now_ms);
+  }
 
   // For long commands, every thousand items or so: lets a waiting exclusive step go first. True if
   // it did, and then everything must be looked up again.
@@ -69,6 +73,8 @@ struct Call {
 
   // Refuses (with the OOM error) what would pass `maxmemory`; otherwise announces the bytes.
   bool allow_memory(uint64_t bytes);
+  // What `maxmemory` and `filter-max-memory` leave for a filter whose size a client's data tells.
+  uint64_t memory_left_for_a_filter() const;
 
   // Takes over many booleans ('1' and '0') and the error that may follow them, to be rendered piece
   // by piece as the client takes them: a byte an item instead of four. False: there are few, or
@@ -94,6 +100,24 @@ class ExclusiveStep {
  private:
   Call& call_;
   const bool taken_;
+};
+
+// Outside of the world lock for a scope, so that nobody waits for a handler that waits for a disk
+// or a clock. Nothing that was looked up before is valid after it, and nothing shared may be
+// touched inside. EXEC is one step: within it the scope changes nothing.
+class OutsideStep {
+ public:
+  explicit OutsideStep(Call& call) : call_(call) {
+    if (!call_.exclusive) call_.engine.world.leave(call_.member);
+  }
+  ~OutsideStep() {
+    if (!call_.exclusive) call_.engine.world.enter(call_.member);
+  }
+  OutsideStep(const OutsideStep&) = delete;
+  OutsideStep& operator=(const OutsideStep&) = delete;
+
+ private:
+  Call& call_;
 };
 
 }  // namespace iris::server

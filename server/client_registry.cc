@@ -2,6 +2,13 @@
 
 namespace iris::server {
 
+bool valid_client_name(std::string_view name) {
+  for (const char c : name) {
+    if (c < '!' || c > '~') return false;
+  }
+  return true;
+}
+
 std::shared_ptr<ClientRecord> ClientRegistry::add(int fd, uint32_t worker, std::string address,
                                                   std::string local_address, int64_t now_ms) {
   std::lock_guard<std::mutex> lock(mutex_);

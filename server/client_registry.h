@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace iris::server {
@@ -24,6 +25,7 @@ enum ClientFlag : uint32_t {
   kClientUnix = 1u << 4,
   kClientNoEvict = 1u << 5,
   kClientNoTouch = 1u << 6,
+  kClientLocal = 1u << 7,  // on this machine: a Unix socket or the loopback interface
 };
 
 // What a client calls itself.
@@ -32,6 +34,9 @@ struct ClientNames {
   std::string library;
   std::string library_version;
 };
+
+// Printable and without spaces, so that a name cannot break a line of CLIENT LIST.
+bool valid_client_name(std::string_view name);
 
 class ClientRecord {
  public:
@@ -76,6 +81,7 @@ class ClientRecord {
   std::atomic<uint32_t> db{0};
   std::atomic<uint32_t> version{2};
   std::atomic<int32_t> queued_commands{-1};  // -1: not in MULTI
+  std::atomic<uint64_t> queued_bytes{0};
   std::atomic<uint32_t> watched_keys{0};
   std::atomic<uint64_t> input_bytes{0};
   std::atomic<uint64_t> output_bytes{0};

@@ -63,7 +63,8 @@ struct CommandSpec {
   std::string_view syntax;  // the arguments, in the notation of command_syntax.h
   Handler handler = nullptr;
   Plan plan = Plan::kNone;
-  std::string_view extra_categories = {};  // ACL categories that flags and group do not tell
+  std::string_view extra_categories = {};  // ACL categories that flags and group do not tell,
+                                           // separated by a space
   std::span<const CommandSpec> subcommands = {};
 };
 

@@ -20,11 +20,17 @@ std::vector<std::string_view> categories_of(const CommandSpec& spec) {
   add_if(spec.group == "bf", "@bloom");
   add_if(spec.group == "cf", "@cuckoo");
   add_if((spec.flags & kAdmin) != 0, "@admin");
-  add_if((spec.flags & kAdmin) != 0 || spec.extra_categories == "@dangerous", "@dangerous");
+  add_if((spec.flags & kAdmin) != 0, "@dangerous");
   add_if(spec.group == "connection", "@connection");
   add_if(spec.group == "transactions", "@transaction");
   add_if((spec.flags & kFast) != 0, "@fast");
   add_if((spec.flags & kFast) == 0, "@slow");
+  for (std::string_view rest = spec.extra_categories; !rest.empty();) {
+    const std::string_view category = rest.substr(0, rest.find(' '));
+    const bool known = std::find(result.begin(), result.end(), category) != result.end();
+    add_if(!known, category);
+    rest.remove_prefix(std::min(rest.size(), category.size() + 1));
+  }
   return result;
 }
 

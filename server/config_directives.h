@@ -27,9 +27,9 @@ enum class Lines : uint8_t {
   kEachItsPart  // a line changes the part of the value that it names
 };
 
-struct Directive {  // NOLINT(clang-analyzer-optin.performance.Padding): in the order a row reads
+struct Directive {
   std::string_view name;  // lower case
-  const ValueKind& kind;
+  const DirectiveKind& kind;
   Change change;
   std::string_view doc;
   // A secret's value is shown by CONFIG GET, as clients expect, and nowhere else.

@@ -30,7 +30,7 @@ enum class Shape : uint8_t {
   kList,    // any number of words; CONFIG SET gets them in one text, separated by spaces
 };
 
-struct ValueKind {
+struct DirectiveKind {
   Shape shape;
   // Leaves `config` alone when it returns a problem. `name` is the directive's.
   Problem (*parse)(std::string_view name, Words words, Config& config);
@@ -69,7 +69,7 @@ template <auto kMember>
 using MemberType = decltype(member_type(kMember));
 
 template <auto kMember>
-inline constexpr ValueKind yes_no{
+inline constexpr DirectiveKind yes_no{
     Shape::kWord,
     [](std::string_view, Words words, Config& config) {
       return parse_yes_no(words, config.*kMember);
@@ -77,7 +77,7 @@ inline constexpr ValueKind yes_no{
     [](const Config& config) { return std::string(config.*kMember ? "yes" : "no"); }};
 
 template <auto kMember, int64_t kMin, int64_t kMax>
-inline constexpr ValueKind integer{
+inline constexpr DirectiveKind integer{
     Shape::kWord,
     [](std::string_view, Words words, Config& config) {
       int64_t value = 0;
@@ -88,7 +88,7 @@ inline constexpr ValueKind integer{
     [](const Config& config) { return std::to_string(config.*kMember); }};
 
 template <auto kMember, uint64_t kMin, uint64_t kMax = kMaxMemoryBytes>
-inline constexpr ValueKind memory{
+inline constexpr DirectiveKind memory{
     Shape::kMemory,
     [](std::string_view, Words words, Config& config) {
       return parse_memory(words, kMin, kMax, config.*kMember);
@@ -96,15 +96,16 @@ inline constexpr ValueKind memory{
     [](const Config& config) { return std::to_string(config.*kMember); }};
 
 template <auto kMember, size_t kMinBytes, size_t kMaxBytes>
-inline constexpr ValueKind text{Shape::kWord,
-                                [](std::string_view, Words words, Config& config) {
-                                  return parse_text(words, kMinBytes, kMaxBytes, config.*kMember);
-                                },
-                                [](const Config& config) { return config.*kMember; }};
+inline constexpr DirectiveKind text{Shape::kWord,
+                                    [](std::string_view, Words words, Config& config) {
+                                      return parse_text(words, kMinBytes, kMaxBytes,
+                                                        config.*kMember);
+                                    },
+                                    [](const Config& config) { return config.*kMember; }};
 
 // kNames are in the order of the enumeration's values.
 template <auto kMember, const auto& kNames>
-inline constexpr ValueKind choice{
+inline constexpr DirectiveKind choice{
     Shape::kWord,
     [](std::string_view, Words words, Config& config) {
       size_t value = 0;
@@ -115,7 +116,7 @@ inline constexpr ValueKind choice{
     [](const Config& config) { return std::string(kNames[static_cast<size_t>(config.*kMember)]); }};
 
 template <auto kMember, int64_t kMin, int64_t kMax>
-inline constexpr ValueKind filter_integer{
+inline constexpr DirectiveKind filter_integer{
     Shape::kWord,
     [](std::string_view name, Words words, Config& config) {
       int64_t value = 0;
@@ -126,7 +127,7 @@ inline constexpr ValueKind filter_integer{
     [](const Config& config) { return std::to_string(config.*kMember); }};
 
 template <auto kMember>
-inline constexpr ValueKind error_rate{
+inline constexpr DirectiveKind error_rate{
     Shape::kWord,
     [](std::string_view name, Words words, Config& config) {
       return parse_error_rate(name, words, config.*kMember);

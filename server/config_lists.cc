@@ -196,12 +196,12 @@ std::string print_mode(const Config& config) {
 
 }  // namespace
 
-const ValueKind kBindKind{Shape::kList, parse_bind, print_bind};
-const ValueKind kClientOutputBufferLimitKind{Shape::kList, parse_output_limits,
-                                             print_output_limits};
-const ValueKind kPercentilesKind{Shape::kList, parse_percentiles, print_percentiles};
-const ValueKind kSaveKind{Shape::kList, parse_save, print_save};
-const ValueKind kThreadsKind{Shape::kWord, parse_threads, print_threads};
-const ValueKind kUnixSocketPermKind{Shape::kWord, parse_mode, print_mode};
+const DirectiveKind kBindKind{Shape::kList, parse_bind, print_bind};
+const DirectiveKind kClientOutputBufferLimitKind{Shape::kList, parse_output_limits,
+                                                 print_output_limits};
+const DirectiveKind kPercentilesKind{Shape::kList, parse_percentiles, print_percentiles};
+const DirectiveKind kSaveKind{Shape::kList, parse_save, print_save};
+const DirectiveKind kThreadsKind{Shape::kWord, parse_threads, print_threads};
+const DirectiveKind kUnixSocketPermKind{Shape::kWord, parse_mode, print_mode};
 
 }  // namespace iris::server

@@ -6,11 +6,11 @@
 
 namespace iris::server {
 
-extern const ValueKind kBindKind;                     // 127.0.0.1 -::1
-extern const ValueKind kClientOutputBufferLimitKind;  // normal 64mb 0 0 [<class> ...]
-extern const ValueKind kPercentilesKind;              // 50 99 99.9
-extern const ValueKind kSaveKind;                     // 3600 1 300 100
-extern const ValueKind kThreadsKind;                  // auto, or a number
-extern const ValueKind kUnixSocketPermKind;           // octal
+extern const DirectiveKind kBindKind;                     // 127.0.0.1 -::1
+extern const DirectiveKind kClientOutputBufferLimitKind;  // normal 64mb 0 0 [<class> ...]
+extern const DirectiveKind kPercentilesKind;              // 50 99 99.9
+extern const DirectiveKind kSaveKind;                     // 3600 1 300 100
+extern const DirectiveKind kThreadsKind;                  // auto, or a number
+extern const DirectiveKind kUnixSocketPermKind;           // octal
 
 }  // namespace iris::server

@@ -37,6 +37,7 @@ void Connection::open(Worker& worker, int fd, bool is_unix, uint32_t keepalive_s
       engine.clients.add(fd, static_cast<uint32_t>(worker.member()), peer_address(fd),
                          local_address(fd), engine.clock.wall_ms());
   connection->session.record->set_flag(kClientUnix, is_unix);
+  connection->session.record->set_flag(kClientLocal, peer_is_local(fd));
   worker.opened(*connection);
   if (error == 0) {
     error = uv_read_start(connection->stream(), on_allocate, on_read);

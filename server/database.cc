@@ -82,6 +82,15 @@ void Database::set_expiry(HashedKey key, Entry& entry, int64_t expire_at_ms) {
   volatile_keys_ += static_cast<uint64_t>(change);
 }
 
+uint64_t Database::overhead_bytes() const {
+  // Maps of this kind are at most half full, and on average three in eight.
+  constexpr double kPlacesPerKey = 8.0 / 3.0;
+  if (!slots_) return 0;
+  const double places = static_cast<double>(size_) * kPlacesPerKey;
+  return kSlots * sizeof(Slot) +
+         static_cast<uint64_t>(places) * (sizeof(Map::value_type) + sizeof(uint64_t));
+}
+
 uint32_t Database::next_used_slot(uint32_t slot) const {
   for (uint32_t word = slot / 64; word < used_.size(); word++) {
     uint64_t bits = used_[word];

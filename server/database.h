@@ -43,6 +43,9 @@ struct Entry {
       access.store(now_s, std::memory_order_relaxed);
     }
   }
+  uint32_t accessed_s() {
+    return std::atomic_ref<uint32_t>(last_access_s).load(std::memory_order_relaxed);
+  }
 };
 
 // A key with its hash, computed once.
@@ -73,6 +76,8 @@ class Database {
 
   uint64_t size() const { return size_; }
   uint64_t volatile_keys() const { return volatile_keys_; }
+  // About what the table itself takes, without the values and long names.
+  uint64_t overhead_bytes() const;
 
   // The first slot at or after `slot` that holds a key; kSlots if there is none.
   uint32_t next_used_slot(uint32_t slot) const;

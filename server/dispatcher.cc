@@ -70,6 +70,7 @@ const Command* Dispatcher::admit(Session& session, std::span<const std::string_v
     }
     command = subcommand;
   }
+  session.record->last_command.store(command, std::memory_order_relaxed);
   if (!command->arity_fits(args.size())) {
     refuse(session, command, reply,
            "ERR wrong number of arguments for '" + command->full_name + "' command");
@@ -134,6 +135,7 @@ void Dispatcher::queue(Session& session, const Command& command,
   transaction.queue.push_back(std::move(queued));
   session.record->queued_commands.store(static_cast<int32_t>(transaction.queue.size()),
                                         std::memory_order_relaxed);
+  session.record->queued_bytes.store(transaction.queued_bytes, std::memory_order_relaxed);
   reply.raw("+QUEUED\r\n");
 }
 
@@ -146,7 +148,8 @@ void Dispatcher::run_queued(Call& exec, const Command& command,
 
 void Dispatcher::run(Call& call) {
   const Command& command = call.command;
-  if (!engine_.monitors.empty() && !command.has(kSkipMonitor)) {
+  // As in Redis, what administrators say is nobody else's business: CONFIG SET has passwords.
+  if (!engine_.monitors.empty() && !command.has(kSkipMonitor | kAdmin)) {
     engine_.monitors.show(engine_.control, engine_.clock.wall_us(), call.session.db,
                           call.session.record->address, call.args);
   }

@@ -319,9 +319,6 @@ void Worker::run_batch() {
     const size_t begin = output_.size();
     dispatcher_.execute(session, {args_.data() + request.first_arg, request.argc}, request.command,
                         request.planned, output_);
-    if (request.command != nullptr) {
-      session.record->last_command.store(request.command, std::memory_order_relaxed);
-    }
     if (output_.size() > begin || session.close_after_reply) {
       if (!outputs_.empty() && outputs_.back().connection == &connection) {
         outputs_.back().end = output_.size();

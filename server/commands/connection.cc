@@ -77,13 +77,6 @@ void auth(Call& call) {
   }
 }
 
-bool valid_client_name(std::string_view name) {
-  for (const char c : name) {
-    if (c < '!' || c > '~') return false;
-  }
-  return true;
-}
-
 // Options of HELLO after the version. False: an error was answered.
 bool hello_options(Call& call, bool& named, std::string_view& name) {
   for (size_t i = 2; i < call.args.size(); i++) {

@@ -18,6 +18,7 @@ namespace iris::server {
 void discard_transaction(Session& session) {
   session.transaction.reset();
   session.record->queued_commands.store(-1, std::memory_order_relaxed);
+  session.record->queued_bytes.store(0, std::memory_order_relaxed);
   session.record->set_flag(kClientMulti, false);
 }
 
