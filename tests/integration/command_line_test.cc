@@ -21,7 +21,7 @@ class CommandLineTest : public ::testing::Test {
 
   // Writes `text` to a file in the test's directory and returns its path.
   std::string write(const std::string& name, const std::string& text) {
-    const std::string path = files_.dir() + "/" + name;
+    std::string path = files_.dir() + "/" + name;
     std::ofstream(path) << text;
     return path;
   }

@@ -9,8 +9,6 @@
 namespace iris::harness {
 namespace {
 
-using ::testing::HasSubstr;
-
 class ConnectionLimitsTest : public ServerTest {
  public:
   // connected_clients, as soon as the server has noticed those who left.

@@ -9,7 +9,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-using ::testing::Not;
 using Type = Reply::Type;
 
 class ObservationTest : public ServerTest {};

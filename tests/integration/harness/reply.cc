@@ -204,12 +204,12 @@ Reply bulks(const std::vector<std::string>& texts) {
   return reply;
 }
 
-Reply map(std::vector<std::pair<Reply, Reply>> pairs) {
+Reply map(const std::vector<std::pair<Reply, Reply>>& pairs) {
   Reply reply;
   reply.type = Type::kMap;
-  for (auto& [key, value] : pairs) {
-    reply.elements.push_back(std::move(key));
-    reply.elements.push_back(std::move(value));
+  for (const auto& [key, value] : pairs) {
+    reply.elements.push_back(key);
+    reply.elements.push_back(value);
   }
   return reply;
 }

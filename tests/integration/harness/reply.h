@@ -75,7 +75,7 @@ Reply nil_array();  // *-1
 Reply null();       // RESP3 _
 Reply array(std::vector<Reply> elements);
 Reply bulks(const std::vector<std::string>& texts);
-Reply map(std::vector<std::pair<Reply, Reply>> pairs);
+Reply map(const std::vector<std::pair<Reply, Reply>>& pairs);
 Reply boolean(bool value);
 Reply real(double value);
 Reply no_reply(std::string_view why);
