@@ -58,6 +58,11 @@ std::string allocator_report() {
   return report;
 }
 
+// What the allocator takes for a block: its size classes are up to a fifth apart.
+static uint64_t allocated_size(uint64_t bytes) {
+  return bytes > 0 && bytes < filters::CellMemory::kMappedFromBytes ? nallocx(bytes, 0) : bytes;
+}
+
 void purge_allocator() {
   char command[32];
   std::snprintf(command, sizeof command, "arena.%u.purge",
@@ -108,7 +113,12 @@ uint64_t Memory::used_bytes() const {
 bool Memory::allows(uint64_t more, uint64_t limit) const {
   if (limit == 0) return true;
   const uint64_t used = used_bytes();
-  return used <= limit && more <= limit - used;
+  return used <= limit && allocated_size(more) <= limit - used;
+}
+
+void Memory::announce(uint64_t bytes) {
+  if (bytes >= filters::CellMemory::kMappedFromBytes) return;
+  announced_.fetch_add(allocated_size(bytes), std::memory_order_relaxed);
 }
 
 void Memory::sample() {

@@ -33,8 +33,9 @@ class Memory {
   uint64_t used_bytes() const;
   // Whether `more` bytes would stay within `limit` (0: no limit).
   bool allows(uint64_t more, uint64_t limit) const;
-  // Somebody is about to allocate so much.
-  void announce(uint64_t bytes) { announced_.fetch_add(bytes, std::memory_order_relaxed); }
+  // Somebody is about to allocate so much. Large cells are not counted here: their mappings count
+  // themselves.
+  void announce(uint64_t bytes);
   // Asks the allocator again; called by the background round.
   void sample();
 
