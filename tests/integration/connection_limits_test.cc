@@ -151,10 +151,10 @@ TEST_P(ConnectionLimitsTest, TenThousandIdleConnectionsCostLittle) {
 
 TEST_P(ConnectionLimitsTest, RecoversFromTheLimitOfOpenFiles) {
   IRIS_ONLY();  // Redis lowers maxclients at the start instead, which Iris may do as well
-  constexpr uint64_t kFiles = 100;
+  constexpr uint64_t kFiles = 200;
   start({"maxclients 10000"}, kFiles);
   std::vector<RespClient> clients;
-  for (int i = 0; i < 150; ++i) clients.push_back(connect());
+  for (int i = 0; i < 250; ++i) clients.push_back(connect());
 
   // At the limit: those who are in are served, and waiting for a free file costs no time.
   const double cpu_before = server().cpu_seconds();
@@ -176,16 +176,20 @@ TEST_P(ConnectionLimitsTest, RecoversFromTheLimitOfOpenFiles) {
 
 TEST_P(ConnectionLimitsTest, ConnectionsThatComeAndGoLeaveNothing) {
   start();
-  ASSERT_TRUE(clients_become(1));
+  const auto come_and_go = [&](int connections) {
+    for (int i = 0; i < connections; ++i) {
+      RespClient passing = connect();
+      if (i % 3 == 0) passing.send("*2\r\n$4\r\nEC");
+      if (i % 3 == 1) passing.call("PING");
+      if (i % 5 == 0) passing.reset_on_close();
+    }
+    ASSERT_TRUE(clients_become(1));
+  };
+  // What each worker opens once and keeps is not meant here.
+  come_and_go(50);
   const uint64_t files_before = server().open_files();
-  for (int i = 0; i < 500; ++i) {
-    RespClient passing = connect();
-    if (i % 3 == 0) passing.send("*2\r\n$4\r\nEC");
-    if (i % 3 == 1) passing.call("PING");
-    if (i % 5 == 0) passing.reset_on_close();
-  }
-  EXPECT_TRUE(clients_become(1));
-  EXPECT_TRUE(wait_until([&] { return server().open_files() == files_before; }))
+  come_and_go(500);
+  EXPECT_TRUE(wait_until([&] { return server().open_files() <= files_before; }))
       << server().open_files() << " open files, " << files_before << " before";
 }
 

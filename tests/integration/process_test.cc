@@ -83,7 +83,7 @@ TEST_P(ProcessTest, TheBannerSaysWhatStarted) {
   if (is_reference()) GTEST_SKIP() << "another banner";
   EXPECT_THAT(server().log(),
               AllOf(HasSubstr(std::to_string(server().pid())),
-                    HasSubstr(std::to_string(server().port())), HasSubstr("threads")));
+                    HasSubstr(std::to_string(server().port())), HasSubstr("thread")));
 }
 
 TEST_P(ProcessTest, TheLogGoesToItsFile) {
