@@ -82,7 +82,7 @@ TEST(ConfigFile, ErrorsNameFileLineDirectiveAndReason) {
             "f:1: directive \"maxmemroy\": unknown directive; did you mean \"maxmemory\"?");
   EXPECT_EQ(error_of("rename-command FLUSHALL \"\"\n", "f"),
             "f:1: directive \"rename-command\": unknown directive");
-  EXPECT_EQ(error_of("port \"1\n", "f"), "f:1: unbalanced quotes");
+  EXPECT_EQ(error_of("port \"1\n", "f"), "f:1: directive \"port\": unbalanced quotes");
   EXPECT_EQ(error_of("port\n", "f"),
             "f:1: directive \"port\": wrong number of arguments: one value is expected");
   EXPECT_EQ(error_of("\"\\x1b[31m\" 1\n", "f"), "f:1: directive \"?[31m\": unknown directive");
