@@ -13,10 +13,11 @@
 #else
 #include <malloc.h>
 #endif
-#if !defined(IRIS_JEMALLOC) && __has_include(<sanitizer/allocator_interface.h>) && \
-    (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__))
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #include <sanitizer/allocator_interface.h>
 #define IRIS_SANITIZER_ALLOCATOR
+#endif
 #endif
 
 namespace iris::server {
@@ -29,6 +30,11 @@ uint64_t jemalloc_figure(const char* name) {
   size_t value = 0;
   size_t size = sizeof value;
   return mallctl(name, &value, &size, nullptr, 0) == 0 ? value : 0;
+}
+
+// What the allocator takes for a block: its size classes are up to a fifth apart.
+uint64_t allocated_size(uint64_t bytes) {
+  return bytes > 0 && bytes < filters::CellMemory::kMappedFromBytes ? nallocx(bytes, 0) : bytes;
 }
 
 }  // namespace
@@ -58,11 +64,6 @@ std::string allocator_report() {
   return report;
 }
 
-// What the allocator takes for a block: its size classes are up to a fifth apart.
-static uint64_t allocated_size(uint64_t bytes) {
-  return bytes > 0 && bytes < filters::CellMemory::kMappedFromBytes ? nallocx(bytes, 0) : bytes;
-}
-
 void purge_allocator() {
   char command[32];
   std::snprintf(command, sizeof command, "arena.%u.purge",
@@ -71,6 +72,14 @@ void purge_allocator() {
 }
 
 #else
+
+namespace {
+
+uint64_t allocated_size(uint64_t bytes) {
+  return bytes;
+}
+
+}  // namespace
 
 AllocatorFigures allocator_figures() {
 #if defined(IRIS_SANITIZER_ALLOCATOR)
