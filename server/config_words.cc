@@ -2,99 +2,28 @@
 
 #include <cstddef>
 
+#include "protocol/inline_request.h"
+
 namespace iris::server {
 namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n\v\f";
 constexpr size_t kMaxPrintableBytes = 128;
 
-bool is_space(char c) {
-  return kWhiteSpace.find(c) != std::string_view::npos;
-}
-
 bool is_printable(char c) {
   return c >= ' ' && c <= '~';
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-char unescaped(char c) {
-  switch (c) {
-    case 'n':
-      return '\n';
-    case 'r':
-      return '\r';
-    case 't':
-      return '\t';
-    case 'b':
-      return '\b';
-    case 'a':
-      return '\a';
-    default:
-      return c;
-  }
-}
-
-// Reads on from `at`, the byte after an opening quote, to the byte after the closing one. False
-// when there is none.
-bool read_double_quoted(std::string_view line, size_t& at, std::string& word) {
-  while (at < line.size() && line[at] != '"') {
-    if (line[at] != '\\' || at + 1 == line.size()) {
-      word += line[at++];
-      continue;
-    }
-    const bool hex = line[at + 1] == 'x' && at + 3 < line.size() && hex_digit(line[at + 2]) >= 0 &&
-                     hex_digit(line[at + 3]) >= 0;
-    if (hex) {
-      word += static_cast<char>(hex_digit(line[at + 2]) * 16 + hex_digit(line[at + 3]));
-      at += 4;
-    } else {
-      word += unescaped(line[at + 1]);
-      at += 2;
-    }
-  }
-  return at++ < line.size();
-}
-
-bool read_single_quoted(std::string_view line, size_t& at, std::string& word) {
-  while (at < line.size() && line[at] != '\'') {
-    if (line[at] == '\\' && at + 1 < line.size() && line[at + 1] == '\'') ++at;
-    word += line[at++];
-  }
-  return at++ < line.size();
-}
-
-bool read_word(std::string_view line, size_t& at, std::string& word) {
-  while (at < line.size() && !is_space(line[at])) {
-    const char c = line[at];
-    if (c != '"' && c != '\'') {
-      word += c;
-      ++at;
-      continue;
-    }
-    ++at;
-    const bool closed =
-        c == '"' ? read_double_quoted(line, at, word) : read_single_quoted(line, at, word);
-    return closed && (at == line.size() || is_space(line[at]));
-  }
-  return true;
 }
 
 }  // namespace
 
 std::optional<std::vector<std::string>> split_words(std::string_view line) {
-  std::vector<std::string> words;
-  size_t at = 0;
-  while (true) {
-    while (at < line.size() && is_space(line[at])) ++at;
-    if (at == line.size()) return words;
-    if (!read_word(line, at, words.emplace_back())) return std::nullopt;
+  // The rules are those of an inline command.
+  std::string text(line);
+  std::vector<std::string_view> words;
+  if (!protocol::split_inline_request(text.data(), text.data() + text.size(), words)) {
+    return std::nullopt;
   }
+  return std::vector<std::string>(words.begin(), words.end());
 }
 
 std::string quote_word(std::string_view word) {
