@@ -1,7 +1,4 @@
 // Who may talk: requirepass, AUTH, HELLO ... AUTH, what a stranger may announce, protected mode.
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <sys/socket.h>
 
 #include "tests/integration/harness/server_test.h"
 
@@ -135,37 +132,6 @@ TEST_P(AuthenticationTest, ThePasswordIsNotShownToOthers) {
     EXPECT_THAT(entry[3].strings(), Not(::testing::Contains("secret-word")));
   }
   EXPECT_THAT(server().log(), Not(HasSubstr("secret-word")));
-}
-
-// An address of this machine that is not a loopback one; "" if there is none.
-std::string outer_address() {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return "";
-  std::string found;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    char host[NI_MAXHOST];
-    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET ||
-        ::getnameinfo(entry->ifa_addr, sizeof(sockaddr_in), host, sizeof host, nullptr, 0,
-                      NI_NUMERICHOST) != 0) {
-      continue;
-    }
-    if (!std::string_view(host).starts_with("127.")) found = host;
-  }
-  ::freeifaddrs(list);
-  return found;
-}
-
-TEST_P(AuthenticationTest, ProtectedModeRefusesOtherMachinesWithoutAPassword) {
-  const std::string address = outer_address();
-  if (address.empty()) GTEST_SKIP() << "this machine has only loopback addresses";
-  start({"bind *"});
-  EXPECT_EQ(client().call("PING"), simple("PONG"));
-  EXPECT_THAT(server().connect(address).read_until_closed(),
-              ::testing::ContainsRegex("^-DENIED (Redis|Iris) is running in protected mode"));
-  EXPECT_EQ(client().call("CONFIG", "SET", "protected-mode", "no"), ok());
-  EXPECT_EQ(server().connect(address).call("PING"), simple("PONG"));
-  EXPECT_EQ(client().call("CONFIG", "SET", "protected-mode", "yes", "requirepass", "secret"), ok());
-  EXPECT_EQ(server().connect(address).call("AUTH", "secret"), ok());
 }
 
 }  // namespace
