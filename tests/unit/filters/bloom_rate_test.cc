@@ -131,12 +131,12 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(0.1, 0.01, 0.001, 0.0001, 1e-5)),
     name_of);
 
-INSTANTIATE_TEST_SUITE_P(
-    IrisLayouts, SmallBloomRate,
-    ::testing::Combine(::testing::Values(LayoutChoice::kAuto, LayoutChoice::kBlocked,
-                                         LayoutChoice::kPaged),
-                       ::testing::Values(0.1, 0.01, 0.001, 0.0001, 1e-5)),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(IrisLayouts, SmallBloomRate,
+                         ::testing::Combine(::testing::Values(LayoutChoice::kAuto,
+                                                              LayoutChoice::kBlocked,
+                                                              LayoutChoice::kPaged),
+                                            ::testing::Values(0.1, 0.01, 0.001, 0.0001, 1e-5)),
+                         name_of);
 
 // The sizing must be exact, not merely safe: with 5 million probes the measured rate of blocked
 // filters has to lie within 5 sigma and 1 % of the computed one on both sides.
