@@ -11,9 +11,9 @@
 namespace iris::filters {
 namespace {
 
-constexpr double kFirstShare = 0.62;
+constexpr double kFirstShare = 0.5;
 constexpr double kNextShare = 0.36;
-constexpr double kFloorShare = 0.03125 / kMaxSpectralLayers;
+constexpr double kFloorShare = 0.025 / kMaxSpectralLayers;
 
 double layer_rate(double rate, uint32_t index) {
   return rate * std::max(kFirstShare * std::pow(kNextShare, index), kFloorShare);

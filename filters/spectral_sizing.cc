@@ -16,42 +16,41 @@ constexpr double kMinimalIncreaseShare = 0.85;
 // The search for the number of blocks starts with steps of this factor, then halves.
 constexpr uint64_t kMinStep = 2;
 
-bool keeps(uint64_t capacity, uint64_t blocks, uint32_t hashes, double rate) {
-  return spectral_rate(static_cast<double>(capacity), blocks, hashes) <= rate;
+bool keeps(double items, uint64_t blocks, uint32_t hashes, double rate) {
+  return spectral_rate(items, blocks, hashes) <= rate;
 }
 
 // The fewest blocks that keep `rate`, starting from a guess: bracket it, then halve the bracket.
-uint64_t fewest_blocks(uint64_t capacity, uint32_t hashes, double rate, uint64_t guess) {
+uint64_t fewest_blocks(double items, uint32_t hashes, double rate, uint64_t guess) {
   uint64_t low = 0;  // keeps nothing
   uint64_t high = std::max<uint64_t>(guess, 1);
-  while (high <= kMaxSpectralBlocks && !keeps(capacity, high, hashes, rate)) {
+  while (high <= kMaxSpectralBlocks && !keeps(items, high, hashes, rate)) {
     low = high;
     high += std::max(high / 4, kMinStep);
   }
   // A ten thousandth more blocks than needed is not worth another step.
   while (high - low > 1 + high / 16384) {
     const uint64_t middle = low + (high - low) / 2;
-    (keeps(capacity, middle, hashes, rate) ? high : low) = middle;
+    (keeps(items, middle, hashes, rate) ? high : low) = middle;
   }
   return high;
 }
 
 // What the textbook would take, as a first guess: 1.44 log2(1/rate) cells an item.
-uint64_t textbook_blocks(uint64_t capacity, double rate) {
-  const double cells = 1.44 * std::log2(1 / rate) * static_cast<double>(capacity);
-  return static_cast<uint64_t>(cells / kBlockCells);
+uint64_t textbook_blocks(double items, double rate) {
+  return static_cast<uint64_t>(1.44 * std::log2(1 / rate) * items / kBlockCells);
 }
 
-SpectralSize search(uint64_t capacity, double rate, double worth) {
+SpectralSize search(double items, double rate, double worth) {
   // The best k lies at or below the textbook's log2(1/rate): crowded blocks want fewer cells set.
   const auto most = static_cast<uint32_t>(std::ceil(std::log2(1 / rate)));
   SpectralSize best{0, std::clamp(most, 1U, kMaxBlockHashes)};
-  best.blocks = fewest_blocks(capacity, best.hashes, rate, textbook_blocks(capacity, rate));
+  best.blocks = fewest_blocks(items, best.hashes, rate, textbook_blocks(items, rate));
   uint64_t fewest = best.blocks;
   while (best.hashes > 1) {
     const uint32_t hashes = best.hashes - 1;
     const uint64_t guess = static_cast<uint64_t>(static_cast<double>(fewest) * 0.95);
-    const uint64_t blocks = fewest_blocks(capacity, hashes, rate, guess);
+    const uint64_t blocks = fewest_blocks(items, hashes, rate, guess);
     fewest = std::min(fewest, blocks);
     if (static_cast<double>(blocks) > worth * static_cast<double>(fewest)) break;
     best = {blocks, hashes};
@@ -59,7 +58,37 @@ SpectralSize search(uint64_t capacity, double rate, double worth) {
   return best;
 }
 
+// The size for `capacity` counted items: sized for as many, then for those that will have come.
+SpectralSize search_counted(uint64_t capacity, double rate, double worth) {
+  SpectralSize size = search(static_cast<double>(capacity), rate, worth);
+  for (int round = 0; round < 2; ++round) {
+    size = search(items_when_full(capacity, size), rate, worth);
+  }
+  // Another size, another number: what is left to do is little, and upwards.
+  while (!keeps(items_when_full(capacity, size), size.blocks, size.hashes, rate)) {
+    size.blocks += 1 + size.blocks / 1024;
+  }
+  return size;
+}
+
 }  // namespace
+
+double items_when_full(uint64_t capacity, const SpectralSize& size) {
+  // Gauss-Legendre with four points on (0, 1): exact for the powers that matter here.
+  constexpr std::array<double, 4> kAt = {0.0694318442, 0.3300094782, 0.6699905218, 0.9305681558};
+  constexpr std::array<double, 4> kWeight = {0.1739274226, 0.3260725774, 0.3260725774,
+                                             0.1739274226};
+  const auto counted = static_cast<double>(capacity);
+  double items = counted;
+  for (int round = 0; round < 3; ++round) {
+    double mean = 0;
+    for (size_t i = 0; i < kAt.size(); ++i) {
+      mean += kWeight[i] * spectral_rate(items * kAt[i], size.blocks, size.hashes);
+    }
+    items = counted / (1 - std::min(mean, 0.5));
+  }
+  return items;
+}
 
 double spectral_rate(double items, uint64_t blocks, uint32_t hashes) {
   const auto per_block = 1 / static_cast<long double>(blocks);
@@ -82,7 +111,7 @@ std::optional<SpectralSize> size_spectral_layer(uint64_t capacity, double rate,
                                                 SpectralPolicy policy) {
   if (capacity < 1 || capacity > kMaxSpectralCapacity) return std::nullopt;
   if (!(rate >= kMinSpectralLayerRate && rate < 1)) return std::nullopt;
-  // Filters are mostly made with the same few parameters, and a search costs 50 microseconds.
+  // Filters are mostly made with the same few parameters, and a search costs 100 microseconds.
   struct Entry {
     uint64_t capacity = 0;
     double rate = 0;
@@ -96,8 +125,8 @@ std::optional<SpectralSize> size_spectral_layer(uint64_t capacity, double rate,
       return entry.size;
   }
   const SpectralSize size = policy == SpectralPolicy::kMinimalIncrease
-                                ? search(capacity, rate * kMinimalIncreaseShare, 1)
-                                : search(capacity, rate, kWorthFewerCells);
+                                ? search_counted(capacity, rate * kMinimalIncreaseShare, 1)
+                                : search_counted(capacity, rate, kWorthFewerCells);
   if (size.blocks > kMaxSpectralBlocks) return std::nullopt;
   memo[next++ % memo.size()] = {capacity, rate, policy, size};
   return size;
