@@ -65,7 +65,7 @@ TEST(SpectralLayer, BlocksKeepAnyCountersThroughRewritesAndCompaction) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   Model model(1500);  // two chunks, the second not whole
-  for (int round = 0; round < 30000; ++round) {
+  for (uint64_t round = 0; round < 30000; ++round) {
     const uint64_t block = random() % model.blocks();
     BlockValues& values = model.values(block);
     const uint64_t changes = random() % 30;
