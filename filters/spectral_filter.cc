@@ -25,12 +25,6 @@ std::unique_ptr<SpectralFilter> SpectralFilter::create_with_layers(
   return filter;
 }
 
-void SpectralFilter::prefetch(const ItemHash& hash) const {
-  // The two newest hold most of the items of a growing filter.
-  layers_.back()->prefetch(hash);
-  if (layers_.size() > 1) layers_[layers_.size() - 2]->prefetch(hash);
-}
-
 uint64_t SpectralFilter::count(const ItemHash& hash, StripeTable& stripes) const {
   ItemCells item;
   for (size_t i = 0; i < layers_.size(); ++i) {

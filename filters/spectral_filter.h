@@ -149,7 +149,11 @@ class SpectralFilter {
 
   // --- concurrent; amounts are in [1, kMaxSpectralCount] ---
   ItemHash hash(std::string_view item) const { return hash_item(item, seed_); }
-  void prefetch(const ItemHash& hash) const;
+  // The two newest layers hold most of the items of a growing filter.
+  [[gnu::always_inline]] void prefetch(const ItemHash& hash) const {
+    layers_.back()->prefetch(hash);
+    if (layers_.size() > 1) layers_[layers_.size() - 2]->prefetch(hash);
+  }
   uint64_t count(const ItemHash& hash, StripeTable& stripes) const;
   SpectralResult increment(const ItemHash& hash, uint64_t amount, StripeTable& stripes,
                            BeforeSpectralChange before_change = {});

@@ -10,40 +10,6 @@
 namespace iris::filters {
 namespace {
 
-__extension__ typedef unsigned __int128 uint128;
-
-uint64_t multiply_high(uint64_t a, uint64_t b) {
-  return static_cast<uint64_t>(static_cast<uint128>(a) * b >> 64);
-}
-
-// Position i of a classic item. Double hashing alone would lump for small numbers of counters; the
-// multiplication and fold (wyhash's constants) make the positions as good as independent.
-uint64_t classic_position(const ItemHash& hash, uint32_t i, uint64_t cells) {
-  const uint128 product = static_cast<uint128>((hash.low + i * hash.high) ^ 0xa0761d6478bd642fULL) *
-                          0xe7037ed1a0b428dbULL;
-  const uint64_t folded = static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
-  return multiply_high(folded, cells);
-}
-
-void locate_classic(const ItemHash& hash, const SpectralGeometry& geometry, ItemCells& item) {
-  std::array<uint64_t, kMaxSpectralHashes> positions;
-  for (uint32_t i = 0; i < geometry.hashes; ++i) {
-    positions[i] = classic_position(hash, i, geometry.cells);
-  }
-  const auto begin = positions.begin();
-  const auto end = begin + geometry.hashes;
-  std::sort(begin, end);
-  item.count = 0;
-  for (auto it = begin; it != end; ++it) {
-    const uint64_t block = *it / kBlockCells;
-    if (item.count == 0 || item.groups[item.count - 1].block != block) {
-      item.groups[item.count++] = {block, CellSet::none()};
-    }
-    // A set: counters that coincide count once.
-    item.groups[item.count - 1].cells.add(static_cast<uint32_t>(*it % kBlockCells));
-  }
-}
-
 // A block with the cells of a group set to new values, which run along with the cells: its digits,
 // and what becomes of its high parts.
 class GroupChange {
@@ -112,7 +78,10 @@ bool edited(uint64_t value, uint64_t count, const SpectralEdit& edit, uint64_t& 
 
 SpectralLayer::SpectralLayer(const SpectralGeometry& geometry, CellMemory cells,
                              std::unique_ptr<ExtensionArena[]> arenas)
-    : geometry_(geometry), cells_(std::move(cells)), arenas_(std::move(arenas)) {}
+    : geometry_(geometry),
+      block_count_(geometry.blocks()),
+      cells_(std::move(cells)),
+      arenas_(std::move(arenas)) {}
 
 std::unique_ptr<SpectralLayer> SpectralLayer::make(const SpectralGeometry& geometry) {
   CHECK(geometry.valid());
@@ -124,21 +93,30 @@ std::unique_ptr<SpectralLayer> SpectralLayer::make(const SpectralGeometry& geome
       new (std::nothrow) SpectralLayer(geometry, std::move(*cells), std::move(arenas)));
 }
 
+void SpectralLayer::locate_classic(const ItemHash& hash, const SpectralGeometry& geometry,
+                                   ItemCells& item) {
+  std::array<uint64_t, kMaxSpectralHashes> positions;
+  for (uint32_t i = 0; i < geometry.hashes; ++i) {
+    positions[i] = classic_position(hash, i, geometry.cells);
+  }
+  const auto begin = positions.begin();
+  const auto end = begin + geometry.hashes;
+  std::sort(begin, end);
+  item.count = 0;
+  for (auto it = begin; it != end; ++it) {
+    const uint64_t block = *it / kBlockCells;
+    if (item.count == 0 || item.groups[item.count - 1].block != block) {
+      item.groups[item.count++] = {block, CellSet::none()};
+    }
+    // A set: counters that coincide count once.
+    item.groups[item.count - 1].cells.add(static_cast<uint32_t>(*it % kBlockCells));
+  }
+}
+
 void SpectralLayer::locate(const ItemHash& hash, ItemCells& item) const {
   if (geometry_.layout == SpectralLayout::kClassic) return locate_classic(hash, geometry_, item);
   item.count = 1;
-  item.groups[0] = {multiply_high(hash.low, geometry_.cells / kBlockCells),
-                    choose_cells(hash.high, geometry_.hashes)};
-}
-
-void SpectralLayer::prefetch(const ItemHash& hash) const {
-  if (geometry_.layout == SpectralLayout::kBlocked) {
-    __builtin_prefetch(blocks() + multiply_high(hash.low, geometry_.cells / kBlockCells), 1);
-    return;
-  }
-  for (uint32_t i = 0; i < std::min(geometry_.hashes, 4U); ++i) {
-    __builtin_prefetch(blocks() + classic_position(hash, i, geometry_.cells) / kBlockCells, 1);
-  }
+  item.groups[0] = {block_of(hash), choose_cells(hash.high, geometry_.hashes)};
 }
 
 uint64_t SpectralLayer::estimate(const ItemCells& item) const {

@@ -98,7 +98,9 @@ class SpectralLayer {
   const SpectralGeometry& geometry() const { return geometry_; }
 
   void locate(const ItemHash& hash, ItemCells& item) const;
-  void prefetch(const ItemHash& hash) const;
+  // Always inlined: a function that only prefetches has no effect in GCC's eyes, and with link-time
+  // optimisation it drops the call.
+  [[gnu::always_inline]] void prefetch(const ItemHash& hash) const;
   // The chunk that stands for the item's cells in the stripe table.
   uint64_t chunk_of(const ItemCells& item) const {
     return geometry_.layout == SpectralLayout::kBlocked ? item.groups[0].block / kChunkBlocks : 0;
@@ -149,8 +151,27 @@ class SpectralLayer {
   uint64_t memory_bytes() const { return geometry_.memory_bytes() + extension_bytes(); }
 
  private:
+  __extension__ typedef unsigned __int128 uint128;
+
   SpectralLayer(const SpectralGeometry& geometry, CellMemory cells,
                 std::unique_ptr<ExtensionArena[]> arenas);
+
+  static uint64_t multiply_high(uint64_t a, uint64_t b) {
+    return static_cast<uint64_t>(static_cast<uint128>(a) * b >> 64);
+  }
+  // Of a blocked item.
+  uint64_t block_of(const ItemHash& hash) const { return multiply_high(hash.low, block_count_); }
+  // Position i of a classic item. Double hashing alone would lump for small numbers of counters;
+  // the multiplication and fold (wyhash's constants) make them as good as independent.
+  static uint64_t classic_position(const ItemHash& hash, uint32_t i, uint64_t cells) {
+    const uint128 product =
+        static_cast<uint128>((hash.low + i * hash.high) ^ 0xa0761d6478bd642fULL) *
+        0xe7037ed1a0b428dbULL;
+    const uint64_t folded = static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
+    return multiply_high(folded, cells);
+  }
+  static void locate_classic(const ItemHash& hash, const SpectralGeometry& geometry,
+                             ItemCells& item);
 
   SpectralBlock* blocks() const {
     return reinterpret_cast<SpectralBlock*>(const_cast<std::byte*>(cells_.data()));
@@ -163,11 +184,22 @@ class SpectralLayer {
   std::pair<uint64_t, uint64_t> item_bounds() const;
 
   const SpectralGeometry geometry_;
+  const uint64_t block_count_;
   CellMemory cells_;
   std::unique_ptr<ExtensionArena[]> arenas_;
   std::atomic<uint64_t> items_{0};
   std::atomic<uint64_t> nonzero_{0};
   std::atomic<uint64_t> extension_bytes_{0};
 };
+
+inline void SpectralLayer::prefetch(const ItemHash& hash) const {
+  if (geometry_.layout == SpectralLayout::kBlocked) {
+    __builtin_prefetch(blocks() + block_of(hash), 1);
+    return;
+  }
+  for (uint32_t i = 0; i < 4 && i < geometry_.hashes; ++i) {
+    __builtin_prefetch(blocks() + classic_position(hash, i, geometry_.cells) / kBlockCells, 1);
+  }
+}
 
 }  // namespace iris::filters
