@@ -45,7 +45,7 @@ Stream make_stream(uint32_t items, double exponent) {
     for (uint32_t i = 1; i <= items; ++i) norm += std::pow(i, -exponent);
     for (uint32_t i = 0; i < items; ++i) {
       const double share = std::pow(i + 1, -exponent) / norm;
-      stream.counts[i] += static_cast<uint32_t>((kMeanCount - 1) * items * share + 0.5);
+      stream.counts[i] += static_cast<uint32_t>(std::lround((kMeanCount - 1) * items * share));
     }
   }
   for (uint32_t i = 0; i < items; ++i) {

@@ -61,8 +61,8 @@ void store_high(std::byte* highs, uint32_t width, uint32_t index, uint64_t value
 // is held: 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ... units.
 uint32_t capacity_class(uint32_t units) {
   if (units <= 4) return 4;
-  const uint32_t step = std::bit_floor(units - 1) / 4;
-  return (units + step - 1) / step * step;
+  const auto shift = static_cast<uint32_t>(std::bit_width(units - 1)) - 3;
+  return (((units - 1) >> shift) + 1) << shift;
 }
 
 }  // namespace
