@@ -66,7 +66,8 @@ void BloomLayer::unite(const BloomLayer& other) {
   CHECK(geometry_ == other.geometry_);
   const uint64_t count = (geometry_.cell_bytes() + 7) / 8;
   for (uint64_t i = 0; i < count; ++i) {
-    probes::set_bits(words() + i, probes::load_word(other.words() + i));
+    const uint64_t theirs = probes::load_word(other.words() + i);
+    if (theirs != 0) probes::set_bits(words() + i, theirs);  // an untouched page stays untouched
   }
 }
 

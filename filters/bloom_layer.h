@@ -4,17 +4,18 @@
 // there are no virtual calls and no allocations behind any of them. The names of the layouts and
 // the way from a hash to its bits are in bloom_probes.h.
 //
-// Threads: contains() and prefetch() need no lock. set() and try_reserve() need the stripe of
-// chunk_of() (for try_reserve any stripe will do: the count is an atomic). The rest is for who has
-// the layer alone.
+// Threads: contains(), prefetch(), touch(), read_cells(), fill() and the counts need no lock. set()
+// needs the stripe of chunk_of(); reserve() none, but its place is for an item that is set under
+// one. The rest is for who has the layer alone.
 //
 // Invariants
 //   1. The geometry came from BloomParams or was checked by a loader; the cells fit it exactly.
-//   2. item_count() never passes the capacity by try_reserve(). Only a merge may do that, and then
+//   2. item_count() never passes the capacity by reserve(). Only a merge may do that, and then
 //      the layer counts as full.
 //   3. A bit is never cleared.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -47,6 +48,7 @@ class BloomLayer {
   bool contains(const ItemHash& hash) const;
   void set(const ItemHash& hash);
   void prefetch(const ItemHash& hash) const;
+  void touch(const ItemHash& hash) const;
 
   // The chunk that holds the item's bits in this layer (invariant 2 of bloom_probes.h).
   uint64_t chunk_of(const ItemHash& hash) const;
@@ -54,13 +56,15 @@ class BloomLayer {
   // The bytes of a chunk, as [first, first + length) of the cells.
   std::pair<uint64_t, uint64_t> chunk_range(uint64_t chunk) const;
 
-  // Takes a place for one more item; false if the layer is full.
-  [[nodiscard]] bool try_reserve() {
+  // Takes places for up to `wanted` more items; returns how many it got.
+  [[nodiscard]] uint64_t reserve(uint64_t wanted) {
     uint64_t count = item_count_.load(std::memory_order_relaxed);
+    uint64_t granted = 0;
     do {
-      if (count >= geometry_.capacity) return false;
-    } while (!item_count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
-    return true;
+      if (count >= geometry_.capacity) return 0;
+      granted = std::min(wanted, geometry_.capacity - count);
+    } while (!item_count_.compare_exchange_weak(count, count + granted, std::memory_order_relaxed));
+    return granted;
   }
 
   const LayerGeometry& geometry() const { return geometry_; }
@@ -92,6 +96,9 @@ class BloomLayer {
  private:
   BloomLayer(const LayerGeometry& geometry, CellMemory cells)
       : geometry_(geometry), cells_(std::move(cells)) {}
+
+  template <typename Visit>
+  void visit_first_lines(const ItemHash& hash, Visit&& visit) const;
 
   uint64_t* words() const {
     return reinterpret_cast<uint64_t*>(const_cast<std::byte*>(cells_.data()));
@@ -133,35 +140,44 @@ inline void BloomLayer::set(const ItemHash& hash) {
   }
 }
 
-inline void BloomLayer::prefetch(const ItemHash& hash) const {
+// Calls `visit` with the words whose lines a lookup needs first: the block (blocked), the lines of
+// the first hash word's positions (paged: an absent item is nearly always refused by them), the
+// first two positions (one array: an absent item sees two on average).
+template <typename Visit>
+void BloomLayer::visit_first_lines(const ItemHash& hash, Visit&& visit) const {
   using probes::Block4096;
   using probes::Block512;
+  constexpr uint32_t kScatteredLines = 2;
+  const uint64_t bits = geometry_.bits;
   switch (geometry_.layout) {
     case BloomLayout::kBlocked:
-      __builtin_prefetch(words() +
-                         Block512::block_of(hash, geometry_.bits) * Block512::kBlockWords);
+      visit(words() + Block512::block_of(hash, bits) * Block512::kBlockWords);
       return;
     case BloomLayout::kPaged: {
-      // The lines of the first hash word's positions: an absent item is nearly always refused by
-      // them, and the rest of the page is then one TLB entry away.
-      uint64_t* block =
-          words() + Block4096::block_of(hash, geometry_.bits) * Block4096::kBlockWords;
-      Block4096::for_each(
-          hash, std::min(geometry_.hashes, Block4096::kPositionsAWord),
-          [block](uint64_t position) { __builtin_prefetch(block + position / 64); });
+      uint64_t* const block = words() + Block4096::block_of(hash, bits) * Block4096::kBlockWords;
+      Block4096::for_each(hash, std::min(geometry_.hashes, Block4096::kPositionsAWord),
+                          [&](uint64_t position) { visit(block + position / 64); });
       return;
     }
     case BloomLayout::kClassic:
-      for (uint32_t i = 0; i < std::min(geometry_.hashes, 2u); ++i) {
-        __builtin_prefetch(words() + probes::Classic::position(hash, i, geometry_.bits) / 64);
+      for (uint32_t i = 0; i < std::min(geometry_.hashes, kScatteredLines); ++i) {
+        visit(words() + probes::Classic::position(hash, i, bits) / 64);
       }
       return;
     case BloomLayout::kExplicit:
-      for (uint32_t i = 0; i < std::min(geometry_.hashes, 2u); ++i) {
-        __builtin_prefetch(words() + probes::Explicit::position(hash, i, geometry_.bits) / 64);
+      for (uint32_t i = 0; i < std::min(geometry_.hashes, kScatteredLines); ++i) {
+        visit(words() + probes::Explicit::position(hash, i, bits) / 64);
       }
       return;
   }
+}
+
+inline void BloomLayer::prefetch(const ItemHash& hash) const {
+  visit_first_lines(hash, [](uint64_t* word) { __builtin_prefetch(word); });
+}
+
+inline void BloomLayer::touch(const ItemHash& hash) const {
+  visit_first_lines(hash, [](uint64_t* word) { probes::touch_word(word); });
 }
 
 inline uint64_t BloomLayer::chunk_of(const ItemHash& hash) const {

@@ -59,10 +59,18 @@ inline uint64_t load_word(uint64_t* word) {
   return std::atomic_ref<uint64_t>(*word).load(std::memory_order_acquire);
 }
 
+// Brings a word's line into the cache with a load whose result nobody waits for. A prefetch
+// instruction may be dropped or held up when it misses the TLB; a load is not (see
+// BloomFilter::touch).
+inline void touch_word(uint64_t* word) {
+  const uint64_t value = std::atomic_ref<uint64_t>(*word).load(std::memory_order_relaxed);
+  asm volatile("" : : "r"(value));
+}
+
 inline void set_bits(uint64_t* word, uint64_t mask) {
   std::atomic_ref<uint64_t> cell(*word);
-  const uint64_t old = cell.load(std::memory_order_relaxed);
-  if ((old & mask) != mask) cell.store(old | mask, std::memory_order_release);
+  // Stored even if nothing changes: whether it does is a coin toss that no branch predictor wins.
+  cell.store(cell.load(std::memory_order_relaxed) | mask, std::memory_order_release);
 }
 
 // Blocks of 2^kBlockLog2 cells.

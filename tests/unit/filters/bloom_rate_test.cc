@@ -171,5 +171,14 @@ TEST(BloomRateModel, ExplicitDimensionsFollowTheTextbook) {
   }
 }
 
+// The textbooks' example: 10 bits an item and 7 hashes give 0.82 %.
+TEST(BloomRateModel, TenBitsAnItemAndSevenHashesGiveTheTextbooksRate) {
+  constexpr uint64_t kItems = 2'000'000;
+  auto filter = BloomFilter::create(testing::explicit_params(10 * kItems, 7), 1, 7);
+  for (uint64_t i = 0; i < kItems; ++i) testing::add_growing(*filter, Item(3, i).view());
+  const double measured = static_cast<double>(count_false_positives(*filter, 4, kProbes)) / kProbes;
+  EXPECT_NEAR(measured, 0.0082, 0.05 * 0.0082);
+}
+
 }  // namespace
 }  // namespace iris::filters
