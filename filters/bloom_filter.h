@@ -182,7 +182,7 @@ class BloomFilter {
   std::vector<BloomLayer> layers_;
 };
 
-inline void BloomFilter::prefetch(const ItemHash& hash) const {
+[[gnu::always_inline]] inline void BloomFilter::prefetch(const ItemHash& hash) const {
   // The two newest hold most of the items of a growing filter.
   newest().prefetch(hash);
   if (layers_.size() > 1) layers_[layers_.size() - 2].prefetch(hash);

@@ -172,7 +172,9 @@ void BloomLayer::visit_first_lines(const ItemHash& hash, Visit&& visit) const {
   }
 }
 
-inline void BloomLayer::prefetch(const ItemHash& hash) const {
+// A function that only prefetches has no effect that GCC can see; called out of line, it is dropped
+// with LTO. So it must be inlined, and so must its callers.
+[[gnu::always_inline]] inline void BloomLayer::prefetch(const ItemHash& hash) const {
   visit_first_lines(hash, [](uint64_t* word) { __builtin_prefetch(word); });
 }
 

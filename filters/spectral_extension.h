@@ -1,0 +1,160 @@
+// Where counters that have outgrown their digit keep the rest: the extensions of a chunk's blocks.
+//
+// A chunk (64 KB, 1,024 blocks) has one arena, a single allocation. A block with full cells (digit
+// 7) owns one piece of it: the high parts of its full cells, in ascending order of cells, all of
+// the width that the largest needs. Which cells they belong to is not written down: the n-th high
+// part is that of the n-th full cell, and a count of bits in the block's planes finds it.
+//
+//      block.link  = count << 22 | width << 20 | offset         offset in units of 4 bytes
+//                                    |
+//      arena  ...  [high | high | high | pad] ...  [high | pad] ...
+//                   1, 2, 4 or 8 bytes each
+//
+// A list of (cell, high part) without those that are 0 was the alternative. It is larger (a byte an
+// entry, and counts of exactly 7 are few) and has to be searched.
+//
+// The arena is filled from the bottom up. A piece that changes its size is written anew at the end
+// and leaves a hole; when the end is reached the pieces are slid down over the holes, in place. So
+// there are no free lists, no fragmentation for good, and nothing can fail once the capacity is
+// there: reserve() is the only step that may be refused, before anything has changed. A slide costs
+// some 20 microseconds and comes after at least an eighth of the arena has been written anew.
+//
+// Invariants
+//   1. Everything here is called under the stripe of the chunk (or by who has the filter alone).
+//   2. live <= used <= capacity, in units; live is the sum of the pieces' sizes.
+//   3. A piece has as many high parts as its block has full cells; no full cells, link 0.
+//   4. After reserve(n), capacity >= live + n: pieces that grow by n units in all will find room.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "filters/spectral_block.h"
+
+namespace iris::filters {
+
+// What a block's link says.
+struct ExtensionLink {
+  uint32_t offset_units;
+  uint32_t width_bytes;
+  uint32_t count;
+
+  static constexpr uint32_t kUnitBytes = 4;
+  static constexpr uint32_t kMaxUnits = kBlockCells * 8 / kUnitBytes;
+
+  static ExtensionLink unpack(uint32_t link) {
+    return {link & kOffsetMask, 1U << (link >> kOffsetBits & 3), link >> (kOffsetBits + 2)};
+  }
+  uint32_t pack() const {
+    const auto width_code = static_cast<uint32_t>(std::countr_zero(width_bytes));
+    return count << (kOffsetBits + 2) | width_code << kOffsetBits | offset_units;
+  }
+  uint32_t units() const { return units_for(count, width_bytes); }
+  static uint32_t units_for(uint32_t count, uint32_t width_bytes) {
+    return (count * width_bytes + kUnitBytes - 1) / kUnitBytes;
+  }
+  // The smallest width that holds `high`.
+  static uint32_t width_for(uint64_t high) {
+    return high <= 0xff ? 1 : high <= 0xffff ? 2 : high <= 0xffffffff ? 4 : 8;
+  }
+
+ private:
+  static constexpr uint32_t kOffsetBits = 20;
+  static constexpr uint32_t kOffsetMask = (1U << kOffsetBits) - 1;
+};
+
+// The full cells of a block, and each one's place among them.
+class FullCells {
+ public:
+  explicit FullCells(const CellSet& set)
+      : set_(set),
+        before_{0, static_cast<uint32_t>(std::popcount(set.words[0])),
+                static_cast<uint32_t>(std::popcount(set.words[0]) + std::popcount(set.words[1]))} {}
+
+  const CellSet& set() const { return set_; }
+  bool has(uint32_t cell) const { return set_.has(cell); }
+  uint32_t rank(uint32_t cell) const {
+    const uint64_t below = (uint64_t{1} << (cell % 64)) - 1;
+    return before_[cell / 64] + static_cast<uint32_t>(std::popcount(set_.words[cell / 64] & below));
+  }
+  uint32_t size() const { return before_[2] + static_cast<uint32_t>(std::popcount(set_.words[2])); }
+
+ private:
+  CellSet set_;
+  std::array<uint32_t, 3> before_;
+};
+
+// What becomes of a block: which cells were full, which will be, and the new high parts of those
+// that change, in ascending order of cells. The other full cells keep theirs.
+struct HighChange {
+  FullCells before;
+  FullCells after;
+  std::span<const uint8_t> cells;  // all of them in `after`
+  std::span<const uint64_t> highs;
+};
+
+class ExtensionArena {
+ public:
+  // The blocks of the arena's chunk; they are passed in since the layer owns them.
+  using Blocks = std::span<SpectralBlock>;
+
+  // The high part of the full cell with this rank.
+  uint64_t high(const SpectralBlock& block, uint32_t rank) const;
+
+  // Overwrites one, with a value that fits().
+  void set_high(const SpectralBlock& block, uint32_t rank, uint64_t high);
+  static bool fits(const SpectralBlock& block, uint64_t high) {
+    return ExtensionLink::width_for(high) <= ExtensionLink::unpack(block.link).width_bytes;
+  }
+
+  // By how many units assign() would let the block's piece grow at most; 0 if it would shrink.
+  static uint32_t growth(const SpectralBlock& block, const HighChange& change);
+
+  // Makes room for pieces of `block_count` blocks to grow by `units` in all, beside what was
+  // promised before. False if the memory cannot be had; then nothing has changed.
+  [[nodiscard]] bool reserve(uint64_t units, size_t block_count);
+  // The same, and keeps the room until trim(): for a slice of items that are written later.
+  [[nodiscard]] bool promise(uint64_t units, size_t block_count);
+
+  // Cannot fail: the growth was reserved.
+  void assign(Blocks blocks, SpectralBlock& block, const HighChange& change);
+
+  // Ends all promises, and gives memory back if much more is held than is used.
+  void trim(Blocks blocks);
+  // Gives back all that can be: every piece in its smallest width, and no room to grow.
+  void compact(Blocks blocks);
+  // Becomes a copy, for blocks that are copied links and all. False if the memory cannot be had.
+  [[nodiscard]] bool copy_from(const ExtensionArena& other);
+
+  uint64_t capacity_bytes() const { return uint64_t{capacity_} * ExtensionLink::kUnitBytes; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  struct Highs;
+
+  const std::byte* piece(const ExtensionLink& link) const {
+    return memory_.get() + size_t{link.offset_units} * ExtensionLink::kUnitBytes;
+  }
+  std::byte* piece(const ExtensionLink& link) {
+    return memory_.get() + size_t{link.offset_units} * ExtensionLink::kUnitBytes;
+  }
+  void rewrite(Blocks blocks, SpectralBlock& block, const Highs& highs);
+  void release(const ExtensionLink& link);
+  uint32_t allocate(Blocks blocks, uint32_t units);
+  void slide(Blocks blocks);
+  bool resize(uint32_t capacity_units);
+
+  std::unique_ptr<std::byte, Free> memory_;
+  uint32_t capacity_ = 0;
+  uint32_t used_ = 0;
+  uint32_t live_ = 0;
+  uint32_t promised_ = 0;
+};
+
+}  // namespace iris::filters

@@ -1,0 +1,251 @@
+#include "filters/spectral_filter.h"
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+
+#include "filters/check.h"
+
+namespace iris::filters {
+
+std::unique_ptr<SpectralFilter> SpectralFilter::create(const SpectralParams& params, uint64_t id,
+                                                       uint64_t seed) {
+  return create_with_layers(params, id, seed, {&params.first_layer(), 1});
+}
+
+std::unique_ptr<SpectralFilter> SpectralFilter::create_with_layers(
+    const SpectralParams& params, uint64_t id, uint64_t seed,
+    std::span<const SpectralGeometry> layers) {
+  CHECK(!layers.empty());
+  std::unique_ptr<SpectralFilter> filter(new (std::nothrow) SpectralFilter(params, id, seed));
+  if (!filter) return nullptr;
+  for (const SpectralGeometry& geometry : layers) {
+    if (filter->add_layer(geometry) != GrowError::kNone) return nullptr;
+  }
+  return filter;
+}
+
+uint64_t SpectralFilter::count(const ItemHash& hash, StripeTable& stripes) const {
+  ItemCells item;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i]->locate(hash, item);
+    StripeGuard guard(stripes, stripe_of(i, item));
+    const uint64_t count = layers_[i]->estimate(item);
+    if (count > 0) return count;
+  }
+  return 0;
+}
+
+SpectralResult SpectralFilter::increment(const ItemHash& hash, uint64_t amount,
+                                         StripeTable& stripes, BeforeSpectralChange before_change) {
+  CHECK(amount >= 1 && amount <= kMaxSpectralCount);
+  ItemCells item;
+  CellPlan plan;
+  const size_t newest = layers_.size() - 1;
+  for (size_t i = 0; i < newest; ++i) {
+    layers_[i]->locate(hash, item);
+    StripeGuard guard(stripes, stripe_of(i, item));
+    if (layers_[i]->estimate(item) == 0) continue;
+    layers_[i]->plan(item, increment_edit(amount), plan);
+    return increment_here(i, hash, item, plan, amount, before_change);
+  }
+  layers_[newest]->locate(hash, item);
+  StripeGuard guard(stripes, stripe_of(newest, item));
+  layers_[newest]->plan(item, increment_edit(amount), plan);
+  return increment_here(newest, hash, item, plan, amount, before_change);
+}
+
+SpectralResult SpectralFilter::add_if_absent(const ItemHash& hash, StripeTable& stripes,
+                                             BeforeSpectralChange before_change) {
+  ItemCells item;
+  const size_t newest = layers_.size() - 1;
+  for (size_t i = 0; i < newest; ++i) {
+    layers_[i]->locate(hash, item);
+    StripeGuard guard(stripes, stripe_of(i, item));
+    const uint64_t count = layers_[i]->estimate(item);
+    if (count > 0) return {SpectralStatus::kPresent, count};
+  }
+  CellPlan plan;
+  layers_[newest]->locate(hash, item);
+  StripeGuard guard(stripes, stripe_of(newest, item));
+  layers_[newest]->plan(item, increment_edit(1), plan);
+  if (plan.before > 0) return {SpectralStatus::kPresent, plan.before};
+  return increment_here(newest, hash, item, plan, 1, before_change);
+}
+
+SpectralResult SpectralFilter::decrement(const ItemHash& hash, uint64_t amount,
+                                         StripeTable& stripes, BeforeSpectralChange before_change) {
+  CHECK(amount >= 1 && amount <= kMaxSpectralCount);
+  if (params_.policy() == SpectralPolicy::kMinimalIncrease) {
+    return {SpectralStatus::kNoDecrements, 0};
+  }
+  ItemCells item;
+  CellPlan plan;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i]->locate(hash, item);
+    StripeGuard guard(stripes, stripe_of(i, item));
+    layers_[i]->plan(item, {SpectralEditKind::kSubtract, amount}, plan);
+    if (plan.before == 0) continue;
+    if (plan.before < amount) return {SpectralStatus::kExceeds, plan.before};
+    return decrement_here(i, hash, item, plan, amount, before_change);
+  }
+  return {SpectralStatus::kAbsent, 0};
+}
+
+// Under the stripe of the item's chunk in that layer, which is its home or the newest.
+SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash& hash,
+                                              const ItemCells& item, const CellPlan& plan,
+                                              uint64_t amount, BeforeSpectralChange hook) {
+  SpectralLayer& layer = *layers_[layer_index];
+  if (!plan.possible) return {SpectralStatus::kOverflow, plan.before};
+  int64_t items = 0;
+  if (plan.before == 0) {
+    const auto added = layer.try_add_items(1, drifting());
+    if (!added) return no_place(1);
+    items = *added;
+  }
+  const bool reserved = layer.reserve(item, plan);
+  if (!reserved || !raise_sum(amount)) {
+    layer.change_items(-items);
+    return {reserved ? SpectralStatus::kOverflow : SpectralStatus::kNoMemory, plan.before};
+  }
+  const bool raise = params_.policy() == SpectralPolicy::kMinimalIncrease;
+  const SpectralEdit edit = raise ? SpectralEdit{SpectralEditKind::kRaise, plan.after}
+                                  : SpectralEdit{SpectralEditKind::kAdd, amount};
+  const SpectralChange change{hash, static_cast<uint32_t>(layer_index), edit, amount, items};
+  hook({&change, 1});
+  if (plan.nonzero_change != 0) layer.change_nonzero(plan.nonzero_change);
+  layer.apply(item, plan);
+  return {SpectralStatus::kOk, plan.after};
+}
+
+SpectralResult SpectralFilter::decrement_here(size_t layer_index, const ItemHash& hash,
+                                              const ItemCells& item, const CellPlan& plan,
+                                              uint64_t amount, BeforeSpectralChange hook) {
+  SpectralLayer& layer = *layers_[layer_index];
+  if (!layer.reserve(item, plan)) return {SpectralStatus::kNoMemory, plan.before};
+  // The cells first: remove_item() looks at how many are left.
+  if (plan.nonzero_change != 0) layer.change_nonzero(plan.nonzero_change);
+  const int64_t items = plan.after == 0 ? layer.remove_item() : 0;
+  const SpectralChange change{hash,
+                              static_cast<uint32_t>(layer_index),
+                              {SpectralEditKind::kSubtract, amount},
+                              amount,
+                              items};
+  hook({&change, 1});
+  layer.apply(item, plan);
+  lower_sum(amount);
+  if (plan.kind == CellPlan::Kind::kValues) layer.trim(item);
+  return {SpectralStatus::kOk, plan.after};
+}
+
+SpectralEdit SpectralFilter::increment_edit(uint64_t amount) const {
+  return {params_.policy() == SpectralPolicy::kMinimalIncrease ? SpectralEditKind::kIncrease
+                                                               : SpectralEditKind::kAdd,
+          amount};
+}
+
+bool SpectralFilter::raise_sum(uint64_t amount) {
+  const uint64_t removed = totals_.removed.load(std::memory_order_acquire);
+  uint64_t added = totals_.added.load(std::memory_order_relaxed);
+  do {
+    if (amount > kMaxSpectralCount - (added - removed)) return false;
+  } while (!totals_.added.compare_exchange_weak(added, added + amount, std::memory_order_acq_rel,
+                                                std::memory_order_relaxed));
+  return true;
+}
+
+// Never below 0: only a classic filter that was loaded from a forged file could come there, and it
+// has one stripe for all.
+void SpectralFilter::lower_sum(uint64_t amount) {
+  const uint64_t lowered = params_.explicit_dimensions() ? std::min(amount, sum()) : amount;
+  totals_.removed.fetch_add(lowered, std::memory_order_acq_rel);
+}
+
+void SpectralFilter::set_totals(uint64_t sum, uint64_t removed) {
+  totals_.removed.store(removed, std::memory_order_release);
+  totals_.added.store(removed + sum, std::memory_order_release);
+}
+
+SpectralResult SpectralFilter::no_place(uint64_t new_items) const {
+  if (!params_.scaling()) return {SpectralStatus::kFull, 0};
+  if (layers_.size() >= params_.max_layers()) return {SpectralStatus::kMaxExpansions, 0};
+  return {SpectralStatus::kNeedsLayer, new_items};
+}
+
+void SpectralFilter::compact(StripeTable& stripes) {
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    for (uint64_t chunk = 0; chunk < layers_[i]->chunk_count(); ++chunk) {
+      StripeGuard guard(stripes, stripe_of(i, chunk));
+      layers_[i]->compact_chunk(chunk);
+    }
+  }
+}
+
+StripeSet SpectralFilter::stripes() const {
+  StripeSet set;
+  set.add_filter(id_, first_chunks_.back() + layers_.back()->locked_chunk_count());
+  return set;
+}
+
+uint32_t SpectralFilter::stripe_of(size_t layer_index, uint64_t chunk) const {
+  const bool classic = params_.explicit_dimensions();  // one chunk for locking
+  return StripeTable::index_of(id_, first_chunks_[layer_index] + (classic ? 0 : chunk));
+}
+
+uint64_t SpectralFilter::deleted() const {
+  return std::min(totals_.removed.load(std::memory_order_relaxed), kMaxSpectralCount);
+}
+
+uint64_t SpectralFilter::items() const {
+  if (sum() == 0) return 0;
+  uint64_t items = 0;
+  for (const auto& layer : layers_) items += layer->items();
+  return items;
+}
+
+uint64_t SpectralFilter::capacity() const {
+  if (params_.explicit_dimensions()) return SpectralGeometry::kUnlimited;
+  uint64_t capacity = 0;
+  for (const auto& layer : layers_) capacity += layer->geometry().capacity;
+  return capacity;
+}
+
+uint64_t SpectralFilter::cell_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& layer : layers_) bytes += layer->geometry().blocks() * sizeof(SpectralBlock);
+  return bytes;
+}
+
+uint64_t SpectralFilter::memory_bytes() const {
+  uint64_t bytes = sizeof(SpectralFilter) + layers_.capacity() * sizeof(layers_[0]) +
+                   first_chunks_.capacity() * sizeof(first_chunks_[0]);
+  for (const auto& layer : layers_) bytes += layer->memory_bytes();
+  return bytes;
+}
+
+std::optional<SpectralGeometry> SpectralFilter::next_layer(uint64_t new_items) const {
+  return params_.next_layer(static_cast<uint32_t>(layers_.size()), layers_.back()->geometry(),
+                            new_items);
+}
+
+GrowError SpectralFilter::grow(uint64_t new_items) {
+  if (!params_.scaling()) return GrowError::kNotScaling;
+  if (layers_.size() >= params_.max_layers()) return GrowError::kTooManyLayers;
+  const auto geometry = next_layer(new_items);
+  return geometry ? add_layer(*geometry) : GrowError::kTooLarge;
+}
+
+GrowError SpectralFilter::add_layer(const SpectralGeometry& geometry) {
+  if (!geometry.valid()) return GrowError::kTooLarge;
+  if (layers_.size() >= kMaxSpectralLayers) return GrowError::kTooManyLayers;
+  auto layer = SpectralLayer::make(geometry);
+  if (!layer) return GrowError::kNoMemory;
+  const uint64_t first =
+      layers_.empty() ? 0 : first_chunks_.back() + layers_.back()->locked_chunk_count();
+  layers_.push_back(std::move(layer));
+  first_chunks_.push_back(first);
+  return GrowError::kNone;
+}
+
+}  // namespace iris::filters

@@ -1,0 +1,435 @@
+#include "filters/spectral_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <utility>
+
+#include "filters/check.h"
+
+namespace iris::filters {
+namespace {
+
+// A block with the cells of a group set to new values, which run along with the cells: its digits,
+// and what becomes of its high parts.
+class GroupChange {
+ public:
+  GroupChange(const SpectralBlock& block, const CellSet& cells, const uint64_t* values)
+      : digits_(BlockDigits::load(block)), before_(digits_.full()) {
+    cells.for_each([&](uint32_t cell) {
+      const uint64_t value = *values++;
+      digits_.set(cell, static_cast<uint32_t>(std::min<uint64_t>(value, kDigitMax)));
+      if (value < kDigitMax) return;
+      cells_[count_] = static_cast<uint8_t>(cell);
+      highs_[count_++] = value - kDigitMax;
+    });
+  }
+  const BlockDigits& digits() const { return digits_; }
+  HighChange highs() const {
+    return {before_, FullCells(digits_.full()), {cells_.data(), count_}, {highs_.data(), count_}};
+  }
+
+ private:
+  BlockDigits digits_;
+  FullCells before_;
+  uint32_t count_ = 0;
+  std::array<uint8_t, kBlockCells> cells_;
+  std::array<uint64_t, kBlockCells> highs_;
+};
+
+// Reads counters of a block.
+class BlockReader {
+ public:
+  BlockReader(const SpectralBlock& block, const ExtensionArena& arena)
+      : block_(block), arena_(arena), digits_(BlockDigits::load(block)), full_(digits_.full()) {}
+
+  uint64_t operator()(uint32_t cell) const {
+    if (!full_.has(cell)) return digits_.get(cell);
+    return kDigitMax + arena_.high(block_, full_.rank(cell));
+  }
+
+ private:
+  const SpectralBlock& block_;
+  const ExtensionArena& arena_;
+  const BlockDigits digits_;
+  const FullCells full_;
+};
+
+// What one cell becomes. False if it would leave its range.
+bool edited(uint64_t value, uint64_t count, const SpectralEdit& edit, uint64_t& result) {
+  switch (edit.kind) {
+    case SpectralEditKind::kAdd:
+      result = value + edit.amount;
+      return value <= kMaxSpectralCount - edit.amount;
+    case SpectralEditKind::kSubtract:
+      result = value - edit.amount;
+      return value >= edit.amount;
+    case SpectralEditKind::kRaise:
+      result = std::max(value, edit.amount);
+      return true;
+    case SpectralEditKind::kIncrease:
+      result = std::max(value, count + edit.amount);
+      return count <= kMaxSpectralCount - edit.amount;
+  }
+  return false;
+}
+
+}  // namespace
+
+SpectralLayer::SpectralLayer(const SpectralGeometry& geometry, CellMemory cells,
+                             std::unique_ptr<ExtensionArena[]> arenas)
+    : geometry_(geometry),
+      block_count_(geometry.blocks()),
+      cells_(std::move(cells)),
+      arenas_(std::move(arenas)) {}
+
+std::unique_ptr<SpectralLayer> SpectralLayer::make(const SpectralGeometry& geometry) {
+  CHECK(geometry.valid());
+  auto cells = CellMemory::allocate(geometry.blocks() * sizeof(SpectralBlock));
+  if (!cells) return nullptr;
+  std::unique_ptr<ExtensionArena[]> arenas(new (std::nothrow) ExtensionArena[geometry.chunks()]);
+  if (!arenas) return nullptr;
+  return std::unique_ptr<SpectralLayer>(
+      new (std::nothrow) SpectralLayer(geometry, std::move(*cells), std::move(arenas)));
+}
+
+void SpectralLayer::locate_classic(const ItemHash& hash, const SpectralGeometry& geometry,
+                                   ItemCells& item) {
+  std::array<uint64_t, kMaxSpectralHashes> positions;
+  for (uint32_t i = 0; i < geometry.hashes; ++i) {
+    positions[i] = classic_position(hash, i, geometry.cells);
+  }
+  const auto begin = positions.begin();
+  const auto end = begin + geometry.hashes;
+  std::sort(begin, end);
+  item.count = 0;
+  for (auto it = begin; it != end; ++it) {
+    const uint64_t block = *it / kBlockCells;
+    if (item.count == 0 || item.groups[item.count - 1].block != block) {
+      item.groups[item.count++] = {block, CellSet::none()};
+    }
+    // A set: counters that coincide count once.
+    item.groups[item.count - 1].cells.add(static_cast<uint32_t>(*it % kBlockCells));
+  }
+}
+
+void SpectralLayer::locate(const ItemHash& hash, ItemCells& item) const {
+  if (geometry_.layout == SpectralLayout::kClassic) return locate_classic(hash, geometry_, item);
+  item.count = 1;
+  item.groups[0] = {block_of(hash), choose_cells(hash.high, geometry_.hashes)};
+}
+
+uint64_t SpectralLayer::estimate(const ItemCells& item) const {
+  uint64_t count = UINT64_MAX;
+  for (uint32_t g = 0; g < item.count; ++g) {
+    const auto& group = item.groups[g];
+    const SpectralBlock& block = blocks()[group.block];
+    const uint32_t digit = BlockDigits::load(block).minimum(group.cells).digit;
+    if (digit == 0) return 0;
+    if (digit < kDigitMax) {
+      count = std::min<uint64_t>(count, digit);
+      continue;
+    }
+    const BlockReader counter(block, arenas_[group.block / kChunkBlocks]);
+    group.cells.for_each([&](uint32_t cell) { count = std::min(count, counter(cell)); });
+  }
+  return count;
+}
+
+void SpectralLayer::plan(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const {
+  if (geometry_.layout == SpectralLayout::kBlocked) {
+    const ItemCells::Group& group = item.groups[0];
+    if (edit.amount == 1 && plan_digits(group, edit.kind, plan)) return;
+    if (blocks()[group.block].link != 0 && plan_highs(group, edit, plan)) return;
+  }
+  plan_values(item, edit, plan);
+}
+
+// False if it takes another kind of plan.
+bool SpectralLayer::plan_digits(const ItemCells::Group& group, SpectralEditKind kind,
+                                CellPlan& plan) const {
+  BlockDigits digits = BlockDigits::load(blocks()[group.block]);
+  const BlockDigits::Minimum minimum = digits.minimum(group.cells);
+  switch (kind) {
+    case SpectralEditKind::kAdd:
+      if (!digits.nearly_full(group.cells).empty()) return false;
+      plan.nonzero_change = minimum.digit == 0 ? minimum.cells.size() : 0;
+      plan.after = minimum.digit + 1;
+      digits.increment(group.cells);
+      break;
+    case SpectralEditKind::kIncrease:
+      if (minimum.digit >= kDigitMax - 1) return false;
+      plan.nonzero_change = minimum.digit == 0 ? minimum.cells.size() : 0;
+      plan.after = minimum.digit + 1;
+      digits.increment(minimum.cells);
+      break;
+    case SpectralEditKind::kSubtract:
+      if (minimum.digit == 0 || !(digits.full() & group.cells).empty()) return false;
+      plan.nonzero_change = minimum.digit == 1 ? -int64_t{minimum.cells.size()} : 0;
+      plan.after = minimum.digit - 1;
+      digits.decrement(group.cells);
+      break;
+    case SpectralEditKind::kRaise:
+      return false;
+  }
+  plan.kind = CellPlan::Kind::kDigits;
+  plan.possible = true;
+  plan.before = minimum.digit;
+  plan.digits = digits;
+  return true;
+}
+
+// False if it takes another kind of plan.
+bool SpectralLayer::plan_highs(const ItemCells::Group& group, const SpectralEdit& edit,
+                               CellPlan& plan) const {
+  const SpectralBlock& block = blocks()[group.block];
+  const ExtensionArena& arena = arenas_[group.block / kChunkBlocks];
+  BlockDigits digits = BlockDigits::load(block);
+  const FullCells all_full(digits.full());
+  const CellSet full = group.cells & all_full.set();
+  const CellSet rest = group.cells - full;
+  // Where digits change too, they must change as in plan_digits: by one, and none gets full. An
+  // edit of policy MI whose least cell is a digit is not for here.
+  const bool subtract = edit.kind == SpectralEditKind::kSubtract;
+  if (!rest.empty()) {
+    if (edit.amount != 1 || (!subtract && edit.kind != SpectralEditKind::kAdd)) return false;
+    if (!(subtract ? digits.zero(rest) : digits.nearly_full(rest)).empty()) return false;
+  }
+  plan.high_count = 0;
+  uint64_t least = kMaxSpectralCount;
+  full.for_each([&](uint32_t cell) {
+    const uint32_t rank = all_full.rank(cell);
+    const uint64_t high = arena.high(block, rank);
+    plan.ranks[plan.high_count] = static_cast<uint8_t>(rank);
+    plan.values[plan.high_count++] = high;
+    least = std::min(least, high);
+  });
+  const BlockDigits::Minimum minimum = digits.minimum(group.cells);
+  plan.before = rest.empty() ? least + kDigitMax : minimum.digit;
+  uint64_t all_bits = 0;
+  for (uint32_t i = 0; i < plan.high_count; ++i) {
+    uint64_t value = plan.values[i] + kDigitMax;
+    if (!edited(value, plan.before, edit, value) || value < kDigitMax) return false;
+    plan.values[i] = value - kDigitMax;
+    all_bits |= plan.values[i];
+  }
+  if (!ExtensionArena::fits(block, all_bits)) return false;
+  plan.nonzero_change = subtract && minimum.digit == 1 ? -int64_t{minimum.cells.size()} : 0;
+  if (!subtract && minimum.digit == 0) plan.nonzero_change = minimum.cells.size();
+  subtract ? digits.decrement(rest) : digits.increment(rest);
+  plan.after = edit.kind == SpectralEditKind::kRaise ? std::max(plan.before, edit.amount)
+               : subtract                            ? plan.before - edit.amount
+                                                     : plan.before + edit.amount;
+  plan.kind = CellPlan::Kind::kHighs;
+  plan.possible = true;
+  plan.digits = digits;
+  return true;
+}
+
+void SpectralLayer::plan_values(const ItemCells& item, const SpectralEdit& edit,
+                                CellPlan& plan) const {
+  uint32_t count = 0;
+  plan.before = UINT64_MAX;
+  for (uint32_t g = 0; g < item.count; ++g) {
+    const auto& group = item.groups[g];
+    const BlockReader counter(blocks()[group.block], arenas_[group.block / kChunkBlocks]);
+    group.cells.for_each([&](uint32_t cell) {
+      plan.values[count] = counter(cell);
+      plan.before = std::min(plan.before, plan.values[count++]);
+    });
+  }
+  plan.after = UINT64_MAX;
+  plan.nonzero_change = 0;
+  plan.possible = true;
+  plan.kind = CellPlan::Kind::kValues;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t old = plan.values[i];
+    if (!edited(old, plan.before, edit, plan.values[i])) plan.possible = false;
+    plan.after = std::min(plan.after, plan.values[i]);
+    plan.nonzero_change += int64_t{plan.values[i] != 0} - int64_t{old != 0};
+  }
+}
+
+// Runs `change` on a chunk's arena and keeps the layer's sum of their sizes.
+template <typename Change>
+bool SpectralLayer::change_arena(uint64_t chunk_index, Change&& change) {
+  ExtensionArena& arena = arenas_[chunk_index];
+  const uint64_t before = arena.capacity_bytes();
+  const bool done = change(arena, chunk(chunk_index));
+  const uint64_t after = arena.capacity_bytes();
+  if (after != before) extension_bytes_.fetch_add(after - before, std::memory_order_relaxed);
+  return done;
+}
+
+bool SpectralLayer::reserve(const ItemCells& item, const CellPlan& plan) {
+  if (plan.kind != CellPlan::Kind::kValues) return true;
+  uint64_t growth = 0;
+  const uint64_t* values = plan.values.data();
+  for (uint32_t g = 0; g < item.count; ++g) {
+    const auto& group = item.groups[g];
+    const SpectralBlock& block = blocks()[group.block];
+    const GroupChange change(block, group.cells, values);
+    growth += ExtensionArena::growth(block, change.highs());
+    values += group.cells.size();
+  }
+  if (growth == 0) return true;
+  // Groups of one chunk share its arena: each is made ready for all of them.
+  for (uint32_t g = 0; g < item.count; ++g) {
+    const bool done = change_arena(
+        item.groups[g].block / kChunkBlocks,
+        [&](ExtensionArena& arena, auto blocks) { return arena.reserve(growth, blocks.size()); });
+    if (!done) return false;
+  }
+  return true;
+}
+
+bool SpectralLayer::promise(const ItemCells& item, uint64_t largest) {
+  const uint32_t width = ExtensionLink::width_for(largest);
+  for (uint32_t g = 0; g < item.count; ++g) {
+    const auto& group = item.groups[g];
+    const ExtensionLink link = ExtensionLink::unpack(blocks()[group.block].link);
+    // By how much this edit alone can let the piece grow: all old entries get the new width, and
+    // all cells of the item an entry. Edits before it have promises of their own.
+    const uint32_t wide = std::max(width, link.width_bytes);
+    const uint64_t units = ExtensionLink::units_for(link.count, wide) - link.units() +
+                           ExtensionLink::units_for(group.cells.size(), wide) + 1;
+    const bool done = change_arena(
+        group.block / kChunkBlocks,
+        [&](ExtensionArena& arena, auto blocks) { return arena.promise(units, blocks.size()); });
+    if (!done) return false;
+  }
+  return true;
+}
+
+void SpectralLayer::apply(const ItemCells& item, const CellPlan& plan) {
+  if (plan.kind != CellPlan::Kind::kValues) {
+    const uint64_t index = item.groups[0].block;
+    SpectralBlock& block = blocks()[index];
+    plan.digits.store(block);
+    if (plan.kind == CellPlan::Kind::kDigits) return;
+    for (uint32_t i = 0; i < plan.high_count; ++i) {
+      arenas_[index / kChunkBlocks].set_high(block, plan.ranks[i], plan.values[i]);
+    }
+    return;
+  }
+  const uint64_t* values = plan.values.data();
+  for (uint32_t g = 0; g < item.count; ++g) {
+    const auto& group = item.groups[g];
+    SpectralBlock& block = blocks()[group.block];
+    const GroupChange change(block, group.cells, values);
+    values += group.cells.size();
+    const uint64_t index = group.block / kChunkBlocks;
+    arenas_[index].assign(chunk(index), block, change.highs());
+    change.digits().store(block);
+  }
+}
+
+void SpectralLayer::trim(const ItemCells& item) {
+  for (uint32_t g = 0; g < item.count; ++g) {
+    change_arena(item.groups[g].block / kChunkBlocks, [](ExtensionArena& arena, auto blocks) {
+      arena.trim(blocks);
+      return true;
+    });
+  }
+}
+
+// Between which numbers of items the non-zero cells leave no doubt: five standard deviations about
+// the maximum-likelihood estimate of linear counting, n = -(m/k) ln(1 - nonzero/m), whose variance
+// is m (e^t - t - 1) / k^2 with t = n k / m.
+std::pair<uint64_t, uint64_t> SpectralLayer::item_bounds() const {
+  const uint64_t nonzero = nonzero_cells();
+  if (nonzero == 0) return {0, 0};
+  const auto m = static_cast<double>(geometry_.cells);
+  const double k = geometry_.hashes;
+  const double empty = std::max(m - static_cast<double>(nonzero), 0.5) / m;
+  const double t = -std::log(empty);
+  const double items = m * t / k;
+  const double doubt = 5 * std::sqrt(m * std::max(1 / empty - t - 1, 0.0)) / k + 1;
+  return {static_cast<uint64_t>(std::max(items - doubt, 0.0)),
+          static_cast<uint64_t>(std::ceil(items + doubt))};
+}
+
+std::optional<int64_t> SpectralLayer::try_add_items(uint64_t items, bool drifting) {
+  uint64_t old = items_.load(std::memory_order_relaxed);
+  for (;;) {
+    uint64_t now = old;
+    if (drifting) {
+      const auto [low, high] = item_bounds();
+      now = std::clamp(old, low, high);
+    }
+    if (now > geometry_.capacity || items > geometry_.capacity - now) return std::nullopt;
+    now += items;
+    if (items_.compare_exchange_weak(old, now, std::memory_order_relaxed)) {
+      return static_cast<int64_t>(now - old);
+    }
+  }
+}
+
+int64_t SpectralLayer::remove_item() {
+  uint64_t old = items_.load(std::memory_order_relaxed);
+  for (;;) {
+    const auto [low, high] = item_bounds();
+    const uint64_t now = std::clamp(old - std::min<uint64_t>(old, 1), low, high);
+    if (items_.compare_exchange_weak(old, now, std::memory_order_relaxed)) {
+      return static_cast<int64_t>(now - old);
+    }
+  }
+}
+
+void SpectralLayer::change_items(int64_t by) {
+  items_.fetch_add(static_cast<uint64_t>(by), std::memory_order_relaxed);
+}
+
+std::span<SpectralBlock> SpectralLayer::chunk(uint64_t index) {
+  const uint64_t first = index * kChunkBlocks;
+  return {blocks() + first, std::min(kChunkBlocks, geometry_.blocks() - first)};
+}
+
+std::span<const SpectralBlock> SpectralLayer::chunk(uint64_t index) const {
+  const uint64_t first = index * kChunkBlocks;
+  return {blocks() + first, std::min(kChunkBlocks, geometry_.blocks() - first)};
+}
+
+void SpectralLayer::compact_chunk(uint64_t index) {
+  change_arena(index, [](ExtensionArena& arena, auto blocks) {
+    arena.compact(blocks);
+    return true;
+  });
+}
+
+bool SpectralLayer::copy_from(const SpectralLayer& other) {
+  CHECK(geometry_ == other.geometry_ && nonzero_cells() == 0);
+  for (uint64_t index = 0; index < chunk_count(); ++index) {
+    const bool copied = change_arena(
+        index, [&](ExtensionArena& arena, auto) { return arena.copy_from(other.arenas_[index]); });
+    if (!copied) return false;
+    const auto from = other.chunk(index);
+    std::copy(from.begin(), from.end(), chunk(index).begin());
+  }
+  change_items(static_cast<int64_t>(other.items()));
+  change_nonzero(static_cast<int64_t>(other.nonzero_cells()));
+  return true;
+}
+
+void SpectralLayer::read_block(uint64_t block_index, BlockValues& values) const {
+  const BlockReader counter(blocks()[block_index], arenas_[block_index / kChunkBlocks]);
+  for (uint32_t cell = 0; cell < kBlockCells; ++cell) values[cell] = counter(cell);
+}
+
+bool SpectralLayer::write_block(uint64_t block_index, const BlockValues& values) {
+  SpectralBlock& block = blocks()[block_index];
+  const CellSet all{{UINT64_MAX, UINT64_MAX, UINT32_MAX}};
+  const GroupChange change(block, all, values.data());
+  const uint64_t index = block_index / kChunkBlocks;
+  const bool reserved = change_arena(index, [&](ExtensionArena& arena, auto blocks) {
+    return arena.reserve(ExtensionArena::growth(block, change.highs()), blocks.size());
+  });
+  if (!reserved) return false;
+  const int64_t before = BlockDigits::load(block).nonzero_cells();
+  arenas_[index].assign(chunk(index), block, change.highs());
+  change.digits().store(block);
+  change_nonzero(int64_t{change.digits().nonzero_cells()} - before);
+  return true;
+}
+
+}  // namespace iris::filters

@@ -1,0 +1,205 @@
+// One layer of a spectral filter: its blocks, their extensions, and its number of items.
+//
+// A change is made in two steps, because the log's record must be written between them, when it is
+// known that nothing can fail any more:
+//
+//     locate(hash)            where the item's cells lie
+//     [stripe of chunk_of(item) taken]
+//     plan(item, edit)        reads the cells: the count before, and what they would become
+//     reserve(item, plan)     room for high parts; the only step that may be refused
+//     ... the caller logs ...
+//     apply(item, plan)       writes the cells
+//
+// A blocked item is one group of cells in one block. There are three kinds of plan:
+//
+//   kDigits   an edit by one, and no counter of the item is or gets full: the new digits, in
+//             registers. The block is the only cache line that is touched. Most items of most
+//             streams.
+//   kHighs    full cells stay full and their high parts keep their width: the new digits and some
+//             high parts to overwrite. The increments of hot items.
+//   kValues   the general way, value by value; the block's piece of the arena may move.
+//
+// A classic item is up to k groups, and the whole layer counts as one chunk for locking.
+//
+// The number of distinct items counts what was new when it came and what was gone when it left.
+// Both are seen through the filter, so with removals the number drifts (an item may come unseen and
+// leave seen), like a drunkard. The cells that are not zero give a second, noisier estimate that
+// cannot drift; the count is kept within five standard deviations of it, once anything was removed.
+//
+// Invariants
+//   1. estimate, plan, reserve, apply and trim are called under the stripe of the item's chunk, or
+//      by who has the filter alone. locate, prefetch and the numbers need no lock.
+//   2. nonzero_cells() is exact: the number of cells above zero. The number of items is 0 if it is.
+//   3. No counter passes kMaxSpectralCount: the filter keeps the sum of all counts within it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "filters/cell_memory.h"
+#include "filters/item_hash.h"
+#include "filters/spectral_block.h"
+#include "filters/spectral_extension.h"
+#include "filters/spectral_params.h"
+#include "filters/stripe_table.h"
+
+namespace iris::filters {
+
+inline constexpr uint64_t kMaxSpectralCount = (uint64_t{1} << 63) - 1;
+
+// The numbers are written to the log: never change one.
+enum class SpectralEditKind : uint8_t {
+  kAdd = 0,       // to all cells
+  kSubtract = 1,  // from all cells
+  kRaise = 2,     // all cells to at least `amount`
+  kIncrease = 3,  // all cells to at least the count plus `amount`; logged as kRaise
+};
+
+struct SpectralEdit {
+  SpectralEditKind kind;
+  uint64_t amount;
+};
+
+// Where an item lies in a layer: groups of cells, by block, ascending. Large, and not initialised
+// beyond `count`: only classic items use more than the first group.
+struct ItemCells {
+  struct Group {
+    uint64_t block;
+    CellSet cells;
+  };
+  uint32_t count;
+  std::array<Group, kMaxSpectralHashes> groups;
+};
+
+struct CellPlan {
+  enum class Kind : uint8_t { kDigits, kHighs, kValues };
+
+  Kind kind;
+  bool possible;           // false: a counter would leave [0, kMaxSpectralCount]; not to be applied
+  uint64_t before;         // the count
+  uint64_t after;          // the count, once applied
+  int64_t nonzero_change;  // cells that become non-zero, less those that become zero
+  BlockDigits digits;      // kDigits and kHighs: of the block
+  uint32_t high_count;     // kHighs: high parts to overwrite, by rank among the full cells
+  std::array<uint8_t, kMaxBlockHashes> ranks;
+  std::array<uint64_t, kMaxSpectralHashes> values;  // kHighs: those high parts; kValues: all cells
+};
+
+class SpectralLayer {
+ public:
+  // Null if the memory cannot be had.
+  [[nodiscard]] static std::unique_ptr<SpectralLayer> make(const SpectralGeometry& geometry);
+
+  const SpectralGeometry& geometry() const { return geometry_; }
+
+  void locate(const ItemHash& hash, ItemCells& item) const;
+  // Always inlined: a function that only prefetches has no effect in GCC's eyes, and with link-time
+  // optimisation it drops the call.
+  [[gnu::always_inline]] void prefetch(const ItemHash& hash) const;
+  // The chunk that stands for the item's cells in the stripe table.
+  uint64_t chunk_of(const ItemCells& item) const {
+    return geometry_.layout == SpectralLayout::kBlocked ? item.groups[0].block / kChunkBlocks : 0;
+  }
+  uint64_t chunk_count() const { return geometry_.chunks(); }
+  // Chunks for locking: those of the stripe table.
+  uint64_t locked_chunk_count() const {
+    return geometry_.layout == SpectralLayout::kBlocked ? chunk_count() : 1;
+  }
+
+  uint64_t estimate(const ItemCells& item) const;
+  void plan(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
+  [[nodiscard]] bool reserve(const ItemCells& item, const CellPlan& plan);
+  // Promises room for an edit of the item after which no counter is above `largest`, whatever else
+  // is done under the same stripes before it. trim() ends the promise.
+  [[nodiscard]] bool promise(const ItemCells& item, uint64_t largest);
+  void apply(const ItemCells& item, const CellPlan& plan);
+  // Gives memory back that the item's chunks no longer need: after counts fell, or a promise.
+  void trim(const ItemCells& item);
+
+  // The number of distinct items. Both return by how much it changed: `drifting` says that items
+  // have been removed, so that the number is brought back into its bounds.
+  [[nodiscard]] std::optional<int64_t> try_add_items(uint64_t items, bool drifting);
+  int64_t remove_item();
+  void change_items(int64_t by);  // undo and replay
+  uint64_t items() const { return items_.load(std::memory_order_relaxed); }
+  void change_nonzero(int64_t by) {
+    nonzero_.fetch_add(static_cast<uint64_t>(by), std::memory_order_relaxed);
+  }
+  uint64_t nonzero_cells() const { return nonzero_.load(std::memory_order_relaxed); }
+
+  // By chunk, for compaction, dumps, merges and digests.
+  static constexpr uint64_t kChunkBlocks = kChunkBytes / sizeof(SpectralBlock);
+  std::span<SpectralBlock> chunk(uint64_t index);
+  std::span<const SpectralBlock> chunk(uint64_t index) const;
+  const ExtensionArena& arena(uint64_t chunk_index) const { return arenas_[chunk_index]; }
+  void compact_chunk(uint64_t index);
+  // Becomes a copy of `other`, which has the same geometry; this layer is new. False if the memory
+  // cannot be had.
+  [[nodiscard]] bool copy_from(const SpectralLayer& other);
+  // The counter of every cell of a block, and back; false if the memory cannot be had, and then
+  // nothing has changed. Keeps nonzero_cells() right.
+  using BlockValues = std::array<uint64_t, kBlockCells>;
+  void read_block(uint64_t block, BlockValues& values) const;
+  [[nodiscard]] bool write_block(uint64_t block, const BlockValues& values);
+
+  uint64_t extension_bytes() const { return extension_bytes_.load(std::memory_order_relaxed); }
+  uint64_t memory_bytes() const { return geometry_.memory_bytes() + extension_bytes(); }
+
+ private:
+  __extension__ typedef unsigned __int128 uint128;
+
+  SpectralLayer(const SpectralGeometry& geometry, CellMemory cells,
+                std::unique_ptr<ExtensionArena[]> arenas);
+
+  static uint64_t multiply_high(uint64_t a, uint64_t b) {
+    return static_cast<uint64_t>(static_cast<uint128>(a) * b >> 64);
+  }
+  // Of a blocked item.
+  uint64_t block_of(const ItemHash& hash) const { return multiply_high(hash.low, block_count_); }
+  // Position i of a classic item. Double hashing alone would lump for small numbers of counters;
+  // the multiplication and fold (wyhash's constants) make them as good as independent.
+  static uint64_t classic_position(const ItemHash& hash, uint32_t i, uint64_t cells) {
+    const uint128 product =
+        static_cast<uint128>((hash.low + i * hash.high) ^ 0xa0761d6478bd642fULL) *
+        0xe7037ed1a0b428dbULL;
+    const uint64_t folded = static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
+    return multiply_high(folded, cells);
+  }
+  static void locate_classic(const ItemHash& hash, const SpectralGeometry& geometry,
+                             ItemCells& item);
+
+  SpectralBlock* blocks() const {
+    return reinterpret_cast<SpectralBlock*>(const_cast<std::byte*>(cells_.data()));
+  }
+  bool plan_digits(const ItemCells::Group& group, SpectralEditKind kind, CellPlan& plan) const;
+  bool plan_highs(const ItemCells::Group& group, const SpectralEdit& edit, CellPlan& plan) const;
+  void plan_values(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
+  template <typename Change>
+  bool change_arena(uint64_t chunk_index, Change&& change);
+  std::pair<uint64_t, uint64_t> item_bounds() const;
+
+  const SpectralGeometry geometry_;
+  const uint64_t block_count_;
+  CellMemory cells_;
+  std::unique_ptr<ExtensionArena[]> arenas_;
+  std::atomic<uint64_t> items_{0};
+  std::atomic<uint64_t> nonzero_{0};
+  std::atomic<uint64_t> extension_bytes_{0};
+};
+
+inline void SpectralLayer::prefetch(const ItemHash& hash) const {
+  if (geometry_.layout == SpectralLayout::kBlocked) {
+    __builtin_prefetch(blocks() + block_of(hash), 1);
+    return;
+  }
+  for (uint32_t i = 0; i < 4 && i < geometry_.hashes; ++i) {
+    __builtin_prefetch(blocks() + classic_position(hash, i, geometry_.cells) / kBlockCells, 1);
+  }
+}
+
+}  // namespace iris::filters

@@ -1,0 +1,172 @@
+// SpectralFilter::increment_all: several items as one step, all or nothing (CF.INCRBY).
+//
+// All stripes of all items are taken in ascending order. Then everything that could go wrong is
+// done first: all new items get their places in the newest layer, every arena that may have to grow
+// has its room promised, and the sum of counts is raised by the whole. Only then the record is
+// logged and the cells change; from there on nothing can fail.
+//
+// An item that comes twice is one item: equal hashes are brought together, they have one home and,
+// if new, one place. With policy MI the log wants the value that the cells are raised to, before
+// any of them has changed: it is the count as it was, plus the amounts of the item so far. Another
+// item of the slice that shares the cells may have raised them further by then; the value is right
+// all the same, since it is at least the item's true count.
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+#include "filters/check.h"
+#include "filters/spectral_filter.h"
+
+namespace iris::filters {
+
+class SpectralFilter::Slice {
+ public:
+  Slice(SpectralFilter& filter, std::span<const SpectralIncrement> items)
+      : filter_(filter), items_(items), changes_(items.size()) {}
+
+  StripeSet stripes() {
+    StripeSet set;
+    for (const SpectralIncrement& item : items_) {
+      for (size_t i = 0; i < filter_.layers_.size(); ++i) {
+        filter_.layers_[i]->locate(item.hash, cells_);
+        set.add(filter_.stripe_of(i, cells_));
+      }
+    }
+    return set;
+  }
+
+  // Everything that may be refused. If it is, nothing has changed.
+  SpectralResult prepare();
+  void commit(std::span<uint64_t> counts, BeforeSpectralChange before_change);
+
+ private:
+  struct Home {
+    uint32_t layer;
+    uint64_t count;
+  };
+  Home home_of(const ItemHash& hash) {
+    const auto newest = static_cast<uint32_t>(filter_.layers_.size() - 1);
+    for (uint32_t i = 0; i < newest; ++i) {
+      filter_.layers_[i]->locate(hash, cells_);
+      if (const uint64_t count = filter_.layers_[i]->estimate(cells_); count > 0) return {i, count};
+    }
+    filter_.layers_[newest]->locate(hash, cells_);
+    return {newest, filter_.layers_[newest]->estimate(cells_)};
+  }
+  uint64_t decide_changes();
+  SpectralStatus promise_all(uint64_t total);
+  void trim_all(size_t count);
+  SpectralLayer& located(const SpectralChange& change) {
+    SpectralLayer& layer = *filter_.layers_[change.layer];
+    layer.locate(change.hash, cells_);
+    return layer;
+  }
+
+  SpectralFilter& filter_;
+  std::span<const SpectralIncrement> items_;
+  std::vector<SpectralChange> changes_;  // in the order of the items
+  size_t first_new_ = 0;                 // carries the change of the number of items
+  ItemCells cells_;
+};
+
+// Fills changes_; returns how many of the items are new.
+uint64_t SpectralFilter::Slice::decide_changes() {
+  std::vector<uint32_t> order(items_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto key = [this](uint32_t i) {
+    return std::tuple(items_[i].hash.low, items_[i].hash.high, i);
+  };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  const bool raise = filter_.params_.policy() == SpectralPolicy::kMinimalIncrease;
+  uint64_t new_items = 0;
+  Home home{};
+  for (size_t n = 0; n < order.size(); ++n) {
+    const SpectralIncrement& item = items_[order[n]];
+    const bool again = n > 0 && items_[order[n - 1]].hash.low == item.hash.low &&
+                       items_[order[n - 1]].hash.high == item.hash.high;
+    if (!again) {
+      home = home_of(item.hash);
+      if (home.count == 0 && new_items++ == 0) first_new_ = order[n];
+    }
+    home.count += item.amount;
+    const SpectralEdit edit = raise ? SpectralEdit{SpectralEditKind::kRaise, home.count}
+                                    : SpectralEdit{SpectralEditKind::kAdd, item.amount};
+    changes_[order[n]] = {item.hash, home.layer, edit, item.amount, 0};
+  }
+  return new_items;
+}
+
+SpectralStatus SpectralFilter::Slice::promise_all(uint64_t total) {
+  const uint64_t largest = std::min(filter_.sum() + total, kMaxSpectralCount);
+  CellPlan plan;
+  for (size_t i = 0; i < changes_.size(); ++i) {
+    SpectralLayer& layer = located(changes_[i]);
+    // Always possible while the sum is right; asked all the same, so that a wrong one which came
+    // from a file is an error and not the end.
+    layer.plan(cells_, {SpectralEditKind::kAdd, total}, plan);
+    if (plan.possible && layer.promise(cells_, largest)) continue;
+    trim_all(i + 1);
+    return plan.possible ? SpectralStatus::kNoMemory : SpectralStatus::kOverflow;
+  }
+  return SpectralStatus::kOk;
+}
+
+void SpectralFilter::Slice::trim_all(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    SpectralLayer& layer = located(changes_[i]);
+    layer.trim(cells_);
+  }
+}
+
+SpectralResult SpectralFilter::Slice::prepare() {
+  uint64_t total = 0;
+  for (const SpectralIncrement& item : items_) {
+    total += item.amount;  // at most 2^64 - 2: both are below 2^63
+    if (total > kMaxSpectralCount) return {SpectralStatus::kOverflow, 0};
+  }
+  const uint64_t new_items = decide_changes();
+  SpectralLayer& newest = *filter_.layers_.back();
+  if (new_items > 0) {
+    const auto added = newest.try_add_items(new_items, filter_.drifting());
+    if (!added) return filter_.no_place(new_items);
+    changes_[first_new_].items = *added;
+  }
+  SpectralStatus status = promise_all(total);
+  if (status == SpectralStatus::kOk && !filter_.raise_sum(total)) {
+    trim_all(changes_.size());
+    status = SpectralStatus::kOverflow;
+  }
+  if (status != SpectralStatus::kOk && new_items > 0) {
+    newest.change_items(-changes_[first_new_].items);
+  }
+  return {status, 0};
+}
+
+void SpectralFilter::Slice::commit(std::span<uint64_t> counts, BeforeSpectralChange before_change) {
+  before_change(changes_);
+  CellPlan plan;
+  for (size_t i = 0; i < changes_.size(); ++i) {
+    SpectralLayer& layer = located(changes_[i]);
+    layer.plan(cells_, changes_[i].edit, plan);
+    CHECK(plan.possible);
+    if (plan.nonzero_change != 0) layer.change_nonzero(plan.nonzero_change);
+    layer.apply(cells_, plan);
+    counts[i] = plan.after;
+  }
+  trim_all(changes_.size());
+}
+
+SpectralResult SpectralFilter::increment_all(std::span<const SpectralIncrement> items,
+                                             std::span<uint64_t> counts, StripeTable& stripes,
+                                             BeforeSpectralChange before_change) {
+  CHECK(counts.size() >= items.size());
+  if (items.empty()) return {SpectralStatus::kOk, 0};
+  Slice slice(*this, items);
+  StripeSetGuard guard(stripes, slice.stripes());
+  const SpectralResult result = slice.prepare();
+  if (result.status == SpectralStatus::kOk) slice.commit(counts, before_change);
+  return result;
+}
+
+}  // namespace iris::filters

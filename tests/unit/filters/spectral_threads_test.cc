@@ -1,0 +1,174 @@
+// One filter, many threads: no increment is lost, no change is made of half a decision. Worth most
+// under the thread sanitizer.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "filters/spectral_dump.h"
+#include "tests/unit/filters/spectral_test_support.h"
+
+namespace iris::filters {
+namespace {
+
+using testing::classic_of;
+using testing::filter_of;
+using testing::item;
+using testing::stripes;
+
+constexpr uint64_t kThreads = 4;
+
+template <typename Work>
+void run_threads(Work&& work) {
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kThreads; ++t) threads.emplace_back(work, t);
+  for (auto& thread : threads) thread.join();
+}
+
+std::vector<ItemHash> hashes_of(const SpectralFilter& filter, uint64_t count) {
+  std::vector<ItemHash> hashes;
+  for (uint64_t i = 0; i < count; ++i) hashes.push_back(item(filter, i));
+  return hashes;
+}
+
+// At a rate so low that 1,000 items do not meet: every count must be exact.
+void increment_together(SpectralFilter& filter, uint64_t increments) {
+  constexpr uint64_t kItems = 1000;
+  const auto hashes = hashes_of(filter, kItems);
+  std::atomic<uint64_t> failures{0};
+  run_threads([&](uint64_t self) {
+    for (uint64_t n = 0; n < increments / kThreads; ++n) {
+      const ItemHash& hash = hashes[(n + self * 250) % kItems];
+      if (filter.increment(hash, 1, stripes()).status != SpectralStatus::kOk) ++failures;
+    }
+  });
+  EXPECT_EQ(failures, 0u);
+  EXPECT_EQ(filter.sum(), increments);
+  EXPECT_EQ(filter.items(), kItems);
+  for (const ItemHash& hash : hashes) {
+    ASSERT_EQ(filter.count(hash, stripes()), increments / kItems);
+  }
+}
+
+TEST(SpectralThreads, IncrementsOfTheSameItemsAreAllCounted) {
+  for (const auto policy : {SpectralPolicy::kMinimumSelection, SpectralPolicy::kMinimalIncrease}) {
+    auto filter = filter_of({.capacity = 100000, .rate = 1e-6, .policy = policy});
+    increment_together(*filter, 1200000);
+  }
+}
+
+TEST(SpectralThreads, IncrementsOfTheSameItemsOfAClassicFilterAreAllCounted) {
+  auto filter = classic_of(1000000, 8);
+  increment_together(*filter, 400000);
+}
+
+// Items that live in old layers and in new ones; each thread counts up and down by its own books.
+TEST(SpectralThreads, CountsThroughSeveralLayersAreNeverTooLow) {
+  auto filter = filter_of({.capacity = 300, .rate = 0.01});
+  constexpr uint64_t kItems = 2000;
+  const auto hashes = hashes_of(*filter, kItems);
+  for (const ItemHash& hash : hashes) (void)testing::increment_growing(*filter, hash);
+  EXPECT_GE(filter->layer_count(), 3u);
+  std::vector<std::atomic<int64_t>> truth(kItems);
+  for (auto& count : truth) count = 1;
+  std::atomic<uint64_t> failures{0};
+  run_threads([&](uint64_t self) {
+    std::mt19937_64 random(self);
+    std::vector<uint64_t> mine(kItems);
+    for (int n = 0; n < 200000; ++n) {
+      const uint64_t i = random() % kItems;
+      const uint64_t amount = 1 + random() % 3;
+      if (random() % 2 == 0) {
+        if (filter->increment(hashes[i], amount, stripes()).status != SpectralStatus::kOk)
+          ++failures;
+        mine[i] += amount;
+        truth[i] += static_cast<int64_t>(amount);
+      } else if (mine[i] >= amount) {
+        truth[i] -= static_cast<int64_t>(amount);
+        if (filter->decrement(hashes[i], amount, stripes()).status != SpectralStatus::kOk)
+          ++failures;
+        mine[i] -= amount;
+      } else if (filter->count(hashes[i], stripes()) < 1 + mine[i]) {
+        ++failures;
+      }
+    }
+  });
+  EXPECT_EQ(failures, 0u);
+  uint64_t sum = 0;
+  for (uint64_t i = 0; i < kItems; ++i) {
+    const auto count = static_cast<uint64_t>(truth[i].load());
+    ASSERT_GE(filter->count(hashes[i], stripes()), count);
+    sum += count;
+    ASSERT_EQ(filter->decrement(hashes[i], count, stripes()).status, SpectralStatus::kOk);
+  }
+  EXPECT_EQ(filter->sum(), 0u);
+  EXPECT_GT(sum, 0u);
+  EXPECT_EQ(filter->digest(), filter_of({.capacity = 300, .rate = 0.01})->digest());
+}
+
+TEST(SpectralThreads, OneOfManyAddsOfTheSameAbsentItemIsTold) {
+  auto filter = filter_of({.capacity = 50000, .rate = 1e-6});
+  const auto hashes = hashes_of(*filter, 10000);
+  std::atomic<uint64_t> added{0};
+  run_threads([&](uint64_t) {
+    uint64_t own = 0;
+    for (const ItemHash& hash : hashes) {
+      own += filter->add_if_absent(hash, stripes()).status == SpectralStatus::kOk ? 1 : 0;
+    }
+    added += own;
+  });
+  EXPECT_EQ(added, hashes.size());
+  EXPECT_EQ(filter->sum(), hashes.size());
+}
+
+// A fixed size is not overrun by threads that all find the last place.
+TEST(SpectralThreads, TheCapacityIsNotOverrun) {
+  auto filter = filter_of({.capacity = 1000, .rate = 1e-6, .expansion = 0});
+  std::atomic<uint64_t> accepted{0};
+  run_threads([&](uint64_t self) {
+    for (uint64_t i = 0; i < 1000; ++i) {
+      const ItemHash hash = item(*filter, self * 1000 + i);
+      if (filter->increment(hash, 1, stripes()).status == SpectralStatus::kOk) ++accepted;
+    }
+  });
+  EXPECT_EQ(accepted, 1000u);
+  EXPECT_EQ(filter->items(), 1000u);
+}
+
+TEST(SpectralThreads, SlicesDumpsAndCompactionRunBesideIncrements) {
+  auto filter = filter_of({.capacity = 200000, .rate = 1e-4});
+  const auto hashes = hashes_of(*filter, 4000);
+  std::atomic<uint64_t> failures{0};
+  std::atomic<uint64_t> expected{0};
+  run_threads([&](uint64_t self) {
+    std::vector<SpectralIncrement> items;
+    std::vector<uint64_t> counts(16);
+    for (uint64_t round = 0; round < 2000; ++round) {
+      if (self < 2) {
+        items.clear();
+        for (uint64_t i = 0; i < 16; ++i) {
+          items.push_back({hashes[(round * 7 + i * 131 + self) % hashes.size()], 100});
+        }
+        const auto result = filter->increment_all(items, counts, stripes());
+        if (result.status != SpectralStatus::kOk) ++failures;
+        expected += 1600;
+      } else if (self == 2) {
+        for (uint64_t i = 0; i < 16; ++i) {
+          (void)filter->increment(hashes[(round + i) % hashes.size()], 1, stripes());
+        }
+        expected += 16;
+      } else if (round % 20 == 0) {
+        filter->compact(stripes());
+        (void)dump_step(*filter, static_cast<int64_t>(round % 4), stripes());
+        (void)filter->memory_bytes();
+      }
+    }
+  });
+  EXPECT_EQ(failures, 0u);
+  EXPECT_EQ(filter->sum(), expected);
+}
+
+}  // namespace
+}  // namespace iris::filters
