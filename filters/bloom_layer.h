@@ -142,9 +142,11 @@ inline void BloomLayer::set(const ItemHash& hash) {
 
 // Calls `visit` with the words whose lines a lookup needs first: the block (blocked), the lines of
 // the first hash word's positions (paged: an absent item is nearly always refused by them), the
-// first two positions (one array: an absent item sees two on average).
+// first two positions (one array: an absent item sees two on average). Inlined by force: a function
+// that only prefetches has no effect that GCC can see, and with LTO calls of it are dropped.
 template <typename Visit>
-void BloomLayer::visit_first_lines(const ItemHash& hash, Visit&& visit) const {
+[[gnu::always_inline]] inline void BloomLayer::visit_first_lines(const ItemHash& hash,
+                                                                 Visit&& visit) const {
   using probes::Block4096;
   using probes::Block512;
   constexpr uint32_t kScatteredLines = 2;
@@ -172,8 +174,6 @@ void BloomLayer::visit_first_lines(const ItemHash& hash, Visit&& visit) const {
   }
 }
 
-// A function that only prefetches has no effect that GCC can see; called out of line, it is dropped
-// with LTO. So it must be inlined, and so must its callers.
 [[gnu::always_inline]] inline void BloomLayer::prefetch(const ItemHash& hash) const {
   visit_first_lines(hash, [](uint64_t* word) { __builtin_prefetch(word); });
 }
