@@ -52,8 +52,7 @@ void serialize(const BloomFilter& filter, std::span<char> out) {
   const std::string header = encode_header(filter, HeaderFormat::kIris);
   CHECK(out.size() == header.size() + filter.cell_bytes() + kDumpChecksumBytes);
   char* at = out.data();
-  std::memcpy(at, header.data(), header.size());
-  at += header.size();
+  at += header.copy(at, header.size());
   for (const BloomLayer& layer : filter.layers()) {
     std::memcpy(at, layer.cells().data(), layer.cells().size());
     at += layer.cells().size();

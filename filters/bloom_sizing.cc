@@ -147,18 +147,19 @@ double blocked_rate(uint64_t cells_per_block, uint32_t hashes, double load) {
   // Weights relative to the mode's, normalised at the end: no factorials needed.
   double weights = 0, sum = 0;
   double unset = unset_mode, both = both_mode, weight = 1;
-  for (double j = mode;; ++j) {
+  const auto first = static_cast<uint64_t>(mode);
+  for (uint64_t j = first;; ++j) {
     weights += weight;
     sum += weight * rate_of_load(cells, hashes, unset, both);
     // A full block's rate is up to 1, so what is left of the tail counts with that.
     if (weight < kNegligible * sum || weight < 1e-30) break;
-    weight *= load / (j + 1);
+    weight *= load / static_cast<double>(j + 1);
     unset *= unset_step;
     both *= both_step;
   }
   unset = unset_mode, both = both_mode, weight = 1;
-  for (double j = mode; j >= 1; --j) {
-    weight *= j / load;
+  for (uint64_t j = first; j >= 1; --j) {
+    weight *= static_cast<double>(j) / load;
     unset /= unset_step;
     both /= both_step;
     weights += weight;

@@ -30,11 +30,11 @@ std::byte* map_zeroed(uint64_t footprint_bytes) {
       ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) return nullptr;
   const auto start = reinterpret_cast<uintptr_t>(mapping);
-  const uintptr_t aligned = round_up(start, kHugePageBytes);
-  const uintptr_t end = aligned + footprint_bytes;
-  if (aligned > start) ::munmap(mapping, aligned - start);
-  if (start + length > end) ::munmap(reinterpret_cast<void*>(end), start + length - end);
-  void* cells = reinterpret_cast<void*>(aligned);
+  const uint64_t before = round_up(start, kHugePageBytes) - start;
+  const uint64_t after = length - before - footprint_bytes;
+  std::byte* cells = static_cast<std::byte*>(mapping) + before;
+  if (before > 0) ::munmap(mapping, before);
+  if (after > 0) ::munmap(cells + footprint_bytes, after);
   // Only advice: where huge pages are switched off the filter works all the same.
   (void)::madvise(cells, footprint_bytes, MADV_HUGEPAGE);
   g_mapped_bytes.fetch_add(footprint_bytes, std::memory_order_relaxed);
