@@ -8,7 +8,6 @@ namespace iris::harness {
 namespace {
 
 using ::testing::EndsWith;
-using ::testing::HasSubstr;
 
 constexpr std::string_view kNoMemory = "ERR Insufficient memory";
 constexpr std::string_view kNoMemoryToCreate = "ERR Insufficient memory to create filter";
@@ -159,6 +158,27 @@ TEST_P(BloomLimitsTest, ARateNearOneIsCapped) {
     ASSERT_EQ(client().call("BF.EXISTS", "f", item), integer(1));
   }
   EXPECT_GT(client().command("BF.CARD f").integer, 50);
+}
+
+TEST_P(BloomLimitsTest, AMillionSmallFiltersTakeAtMost600BytesEach) {
+  IRIS_SKIP_UNDER_SANITIZERS();
+  start();
+  constexpr int kFilters = 1'000'000;
+  constexpr int kBatch = 10'000;
+  const int64_t before = info_integer(client(), "memory", "used_memory");
+  for (int first = 0; first < kFilters; first += kBatch) {
+    std::string requests;
+    for (int i = first; i < first + kBatch; ++i) {
+      requests += encode({"BF.RESERVE", "filter:" + std::to_string(i), "0.01", "100"});
+    }
+    ASSERT_TRUE(client().send(requests));
+    for (const Reply& reply : client().read_replies(kBatch)) ASSERT_EQ(reply, ok());
+  }
+  EXPECT_EQ(client().command("DBSIZE"), integer(kFilters));
+  const int64_t used = info_integer(client(), "memory", "used_memory") - before;
+  EXPECT_LE(used / kFilters, 600);
+  RecordProperty("bytes_each", static_cast<int>(used / kFilters));
+  EXPECT_EQ(client().command("BF.ADD filter:777777 x"), integer(1));
 }
 
 TEST_P(BloomLimitsTest, AFilterThatMayNotGrowIsStillRead) {

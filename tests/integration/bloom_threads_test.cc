@@ -200,5 +200,23 @@ TEST_P(BloomThreadsTest, TheReplyOfASlowReaderWaitsAsAByteAnItem) {
   EXPECT_EQ(slow.command("PING"), simple("PONG"));
 }
 
+// What was asked for in RESP2 is answered in RESP2, even if it is sent after HELLO 3.
+TEST_P(BloomThreadsTest, ALongReplyKeepsTheProtocolInWhichItWasAskedFor) {
+  start();
+  client().command("BF.ADD f a");
+  RespClient slow = connect();
+  const int small = 16 << 10;
+  ::setsockopt(slow.fd(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+  const int items = kMillion;
+  std::string request = "*" + std::to_string(items + 2) + "\r\n$10\r\nBF.MEXISTS\r\n$1\r\nf\r\n";
+  for (int i = 0; i < items; ++i) request += "$1\r\na\r\n";
+  ASSERT_TRUE(slow.send(request + encode({"HELLO", "3"})));
+  const Reply reply = slow.read();
+  ASSERT_EQ(reply.size(), static_cast<size_t>(items));
+  const auto is_one = [](const Reply& answer) { return answer == integer(1); };
+  EXPECT_EQ(std::count_if(reply.elements.begin(), reply.elements.end(), is_one), items);
+  EXPECT_EQ(slow.read().type, Reply::Type::kMap);
+}
+
 }  // namespace
 }  // namespace iris::harness
