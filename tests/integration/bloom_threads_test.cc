@@ -3,6 +3,8 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstring>
 #include <random>
 #include <thread>
 
@@ -93,6 +95,15 @@ TEST_P(BloomThreadsTest, NoAcknowledgedItemIsMissedWhileTheFilterGrows) {
     EXPECT_EQ(missed, 0) << layout;
     EXPECT_EQ(client().call("BF.CARD", layout), integer(added)) << layout;
     EXPECT_GT(client().call("BF.INFO", layout, "FILTERS")[0].integer, 3);
+    // Two who found the same layer full must not both add one.
+    const std::vector<std::string> layers = client().call("BF.DEBUG", layout).strings();
+    for (size_t i = 1; i + 1 < layers.size(); ++i) {
+      long capacity = 0, size = 0;
+      const char* figures = std::strstr(layers[i].c_str(), "capacity:");
+      ASSERT_NE(figures, nullptr) << layers[i];
+      ASSERT_EQ(std::sscanf(figures, "capacity:%ld size:%ld", &capacity, &size), 2) << layers[i];
+      EXPECT_EQ(size, capacity) << layers[i];
+    }
     // At 0.1 % some new items look known.
     EXPECT_NEAR(static_cast<double>(added), kWriters * items, 0.01 * kWriters * items) << layout;
   }
