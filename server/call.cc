@@ -57,8 +57,8 @@ bool Call::reply_compactly(std::string& booleans, std::string_view error) {
   // Below this the reply is smaller than what keeping it apart costs.
   constexpr size_t kCompactFrom = 4096;
   if (booleans.size() < kCompactFrom || exclusive) return false;
-  session.compact_reply = std::make_unique<CompactReply>();
-  session.compact_reply->booleans = std::move(booleans);
+  session.compact_reply =
+      std::make_unique<CompactReply>(CompactReply{reply.version(), std::move(booleans), {}});
   if (!error.empty()) {
     failed = true;
     stats.count_error(error);

@@ -112,7 +112,7 @@ void Connection::queue_output(std::string_view bytes) {
 void Connection::send_compactly(CompactReply reply) {
   if (closing_) return;
   waiting_bytes_ += reply.booleans.size();
-  output_.push_back({std::move(reply.booleans), true});
+  output_.push_back({std::move(reply.booleans), true, reply.version});
   note_output();
   if (!reply.error.empty()) queue_output("-" + reply.error + "\r\n");
   if (over_output_limit()) return;
@@ -152,7 +152,7 @@ std::string_view Connection::next_piece() {
   piece_size_ = std::min(rest.size(), kOutputPieceBytes);
   if (!chunk.booleans) return rest.substr(0, piece_size_);
   piece_size_ = std::min(rest.size(), kOutputChunkBytes / 4);  // each becomes four bytes
-  const bool resp3 = session.version == protocol::Version::kResp3;
+  const bool resp3 = chunk.version == protocol::Version::kResp3;
   rendered_.clear();
   for (const char answer : rest.substr(0, piece_size_)) {
     rendered_ += answer == '1' ? (resp3 ? "#t\r\n" : ":1\r\n") : (resp3 ? "#f\r\n" : ":0\r\n");

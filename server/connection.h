@@ -71,6 +71,7 @@ class Connection {
   struct Chunk {
     std::string bytes;
     bool booleans = false;
+    protocol::Version version = protocol::Version::kResp2;  // of the booleans
     size_t sent = 0;
   };
 

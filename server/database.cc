@@ -67,7 +67,7 @@ Entry Database::remove(HashedKey key) {
     volatile_keys_--;
   }
   if (slot.map.empty()) {
-    slot.map = Map();  // the memory of a slot that was once large
+    slot.map = empty_map();  // the memory of a slot that was once large
     used_[index / 64] &= ~(1ull << (index % 64));
   }
   size_--;

@@ -102,8 +102,14 @@ class Database {
     bool operator()(std::string_view a, std::string_view b) const { return a == b; }
   };
   using Map = tsl::robin_map<std::string, Entry, HashOfName, EqualNames>;
-  struct Slot {
+  // A map half full, the library's own limit, would cost a small filter a sixth of its memory more.
+  static Map empty_map() {
     Map map;
+    map.max_load_factor(0.8F);
+    return map;
+  }
+  struct Slot {
+    Map map = empty_map();
     uint64_t volatile_keys = 0;
   };
 

@@ -67,12 +67,12 @@ PidFile::~PidFile() {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
-void notify_service_manager(const Config& config, const char* state) {
-  if (config.supervised == Supervised::kNo) return;
+void notify_service_manager(Supervised supervised, const char* state) {
+  if (supervised == Supervised::kNo) return;
   const char* path = std::getenv("NOTIFY_SOCKET");
   sockaddr_un address{};
   if (path == nullptr || std::strlen(path) >= sizeof address.sun_path) {
-    if (config.supervised == Supervised::kSystemd) {
+    if (supervised == Supervised::kSystemd) {
       spdlog::warn("supervised systemd, but NOTIFY_SOCKET is not set");
     }
     return;

@@ -25,7 +25,7 @@ class PidFile {
 };
 
 // Sends `state` ("READY=1") to the service manager that started us; nothing if there is none.
-void notify_service_manager(const Config& config, const char* state);
+void notify_service_manager(Supervised supervised, const char* state);
 
 // The cores this process may use, with its affinity and its cgroup's quota counted; at least 1.
 uint32_t usable_cores();

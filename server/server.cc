@@ -56,7 +56,8 @@ Server::Server(Config config, RunFacts facts, Clock& clock)
       hz_(engine_.config.hz),
       maxclients_(engine_.config.maxclients),
       keepalive_s_(engine_.config.tcp_keepalive_s),
-      locals_only_(accepts_locals_only(engine_.config)) {
+      locals_only_(accepts_locals_only(engine_.config)),
+      supervised_(engine_.config.supervised) {
   CHECK(uv_loop_init(&loop_) == 0);
   uv_async_init(&loop_, &wake_,
                 [](uv_async_t* async) { static_cast<Server*>(async->data)->on_wake(); });
@@ -108,7 +109,7 @@ void Server::run() {
   engine_.memory.note_startup();
   restart_timer(engine_.config.hz);
   announce();
-  notify_service_manager(engine_.config, "READY=1\n");
+  notify_service_manager(supervised_, "READY=1\n");
   uv_run(&loop_, UV_RUN_DEFAULT);
   for (auto& worker : workers_) worker->join();
   if (!engine_.config.unixsocket.empty()) unlink(engine_.config.unixsocket.c_str());
@@ -195,7 +196,7 @@ void Server::begin_shutdown(const std::string& reason) {
   if (shutting_down_) return;
   shutting_down_ = true;
   spdlog::warn("{}", reason);
-  notify_service_manager(engine_.config, "STOPPING=1\n");
+  notify_service_manager(supervised_, "STOPPING=1\n");
   for (auto& listener : listeners_) listener->close();
   for (auto& worker : workers_) worker->stop();
 }

@@ -59,10 +59,11 @@ class Server : public Control {
   std::atomic<bool> shutdown_asked_{false};
   std::atomic<size_t> workers_running_{0};
   std::atomic<uint32_t> hz_;
-  // The accepting thread is not inside the world: what it needs of the configuration is copied.
+  // The control thread is not inside the world: what it needs of the configuration is copied.
   std::atomic<uint32_t> maxclients_;
   std::atomic<uint32_t> keepalive_s_;
   std::atomic<bool> locals_only_;
+  const Supervised supervised_;
 };
 
 }  // namespace iris::server

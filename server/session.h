@@ -41,8 +41,9 @@ enum class ReplyMode : uint8_t {
 
 // A long array of booleans whose header has been written already; see Call::reply_compactly().
 struct CompactReply {
-  std::string booleans;  // '1' and '0'
-  std::string error;     // the last element, if not empty
+  protocol::Version version;  // of the request; HELLO may come before all of it is sent
+  std::string booleans;       // '1' and '0'
+  std::string error;          // the last element, if not empty
 };
 
 struct Session {

@@ -165,7 +165,7 @@ void Worker::end_of_input(Connection& connection) {
   if (connection.fresh_size > 0) {
     connection.at_end_of_input = true;
   } else {
-    connection.close();
+    connection.close_after_output();  // it may have closed only its own half, and still read
   }
 }
 

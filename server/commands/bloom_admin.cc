@@ -172,7 +172,10 @@ std::vector<BloomFilter*> merge_sources(Call& call, const BloomFilter* destinati
 BloomFilter* copied_destination(Call& call, const BloomFilter& source) {
   if (!call.allow_memory(source.memory_bytes())) return nullptr;
   Keyspace& keyspace = call.engine.keyspace;
-  auto filter = source.clone(keyspace.next_id());
+  std::unique_ptr<BloomFilter> filter;
+  if (source.memory_bytes() <= call.memory_left_for_a_filter()) {
+    filter = source.clone(keyspace.next_id());
+  }
   if (filter == nullptr) {
     call.fail("ERR Insufficient memory to create filter");
     return nullptr;
