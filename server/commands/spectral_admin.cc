@@ -64,7 +64,7 @@ bool collect_words(Call& call, ReserveWords& words) {
 }
 
 // Reads one option and judges it before the next one is read: the first error counts, be it a word
-// that is no number or a number out of range. The capacity is judged last.
+// that is no number or a number out of range. Capacity and rate are judged last.
 bool take_number(Call& call, const std::optional<std::string_view>& word, std::string_view error,
                  SpectralRequest& request, int64_t SpectralRequest::*field) {
   if (!word) return true;
@@ -76,6 +76,7 @@ bool take_number(Call& call, const std::optional<std::string_view>& word, std::s
   request.*field = *number;
   SpectralRequest judged = request;
   judged.capacity = 2 * SpectralParams::kMaxBucketSize;
+  judged.rate = SpectralRequest().rate;
   const auto result = SpectralParams::make(judged);
   const auto* wrong = std::get_if<SpectralParamsError>(&result);
   if (wrong != nullptr) call.fail(error_text(*wrong));
@@ -185,7 +186,7 @@ std::string_view merge_error_text(filters::SpectralMergeError error) {
 // What the merged filter can take: the cells of one filter and the extensions of all.
 uint64_t merged_bytes(const std::vector<const SpectralFilter*>& sources) {
   uint64_t bytes = sources[0]->memory_bytes();
-  for (const SpectralFilter* source : sources) bytes += source->stats().extension_bytes;
+  for (const SpectralFilter* source : sources) bytes += source->layer(0).extension_bytes();
   return bytes;
 }
 
