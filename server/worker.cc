@@ -10,6 +10,7 @@
 #include "filters/check.h"
 #include "server/bloom_value.h"
 #include "server/connection.h"
+#include "server/spectral_value.h"
 
 namespace iris::server {
 
@@ -296,16 +297,24 @@ void Worker::plan_items(Request& request) {
   if (!session.authenticated) return;
   const std::string_view* args = args_.data() + request.first_arg;
   Entry* entry = engine_.keyspace.find(session.db, Database::hashed(args[1]), dispatcher_.now_ms());
-  if (entry == nullptr || entry->value->kind() != ValueKind::kBloom) return;
-  entry->touch(dispatcher_.now_ms());
-  const filters::BloomFilter& filter = static_cast<BloomValue&>(*entry->value).filter();
+  if (entry == nullptr) return;
   const size_t begin = hashes_.size();
   const size_t items =
       std::min<size_t>({request.argc - 2, kPlannedItems, hashes_.capacity() - begin});
-  for (size_t i = 0; i < items; i++) {
-    hashes_.push_back(filter.hash(args[2 + i]));
-    filter.prefetch(hashes_.back());
+  const auto hash_and_prefetch = [&](const auto& filter) {
+    for (size_t i = 0; i < items; i++) {
+      hashes_.push_back(filter.hash(args[2 + i]));
+      filter.prefetch(hashes_.back());
+    }
+  };
+  if (entry->value->kind() == ValueKind::kBloom) {
+    hash_and_prefetch(static_cast<BloomValue&>(*entry->value).filter());
+  } else if (entry->value->kind() == ValueKind::kSpectral) {
+    hash_and_prefetch(static_cast<SpectralValue&>(*entry->value).filter());
+  } else {
+    return;
   }
+  entry->touch(dispatcher_.now_ms());
   request.planned = {entry->value.get(),
                      {hashes_.data() + begin, items},
                      engine_.keyspace.generation(),

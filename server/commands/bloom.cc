@@ -1,18 +1,15 @@
 // BF.ADD, BF.MADD, BF.INSERT, BF.EXISTS, BF.MEXISTS: the hot path.
-//
-// Commands of many items work in slices: hash a slice and prefetch its blocks, then do it. So the
-// waits for memory overlap, whether or not the request was planned ahead. Between slices they let
-// an exclusive step go first, and look the key up again if there was one.
 
 #include <algorithm>
-#include <array>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "server/bloom_value.h"
 #include "server/call.h"
 #include "server/commands/bloom_key.h"
 #include "server/commands/families.h"
+#include "server/commands/item_slices.h"
 #include "server/text.h"
 
 namespace iris::server {
@@ -21,55 +18,8 @@ namespace {
 
 using filters::AddOutcome;
 using filters::BloomFilter;
-using filters::ItemHash;
 
-constexpr size_t kSliceItems = 32;
-// Items after which an exclusive step may go first.
-constexpr size_t kItemsPerTurn = 1024;
 constexpr std::string_view kFull = "ERR non scaling filter is full";
-
-using Items = std::span<const std::string_view>;
-
-// The results of a command of many items: a byte each, and perhaps an error that ended it early.
-struct ItemResults {
-  std::string answers;  // '1' or '0'
-  std::string_view error;
-};
-
-void reply_with(Call& call, ItemResults results) {
-  const size_t count = results.answers.size() + (results.error.empty() ? 0 : 1);
-  call.reply.array(count);
-  if (call.reply_compactly(results.answers, results.error)) return;
-  for (const char answer : results.answers) call.reply.boolean(answer == '1');
-  if (!results.error.empty()) call.fail(results.error);
-}
-
-// Hashes of a slice of items, taken from the plan as far as that goes.
-class HashedSlice {
- public:
-  HashedSlice(const Call& call, const BloomFilter& filter, Items items, size_t first) {
-    const std::span<const ItemHash> planned = call.planned_hashes();
-    if (planned.size() >= first + items.size()) {
-      hashes_ = planned.data() + first;
-      return;
-    }
-    for (size_t i = 0; i < items.size(); i++) {
-      own_[i] = filter.hash(items[i]);
-      filter.prefetch(own_[i]);
-    }
-    hashes_ = own_.data();
-  }
-  const ItemHash& operator[](size_t i) const { return hashes_[i]; }
-
- private:
-  const ItemHash* hashes_;
-  std::array<ItemHash, kSliceItems> own_;
-};
-
-ItemHash hash_of_single_item(const Call& call, const BloomFilter& filter) {
-  const std::span<const ItemHash> planned = call.planned_hashes();
-  return planned.empty() ? filter.hash(call.args[2]) : planned[0];
-}
 
 // --- lookups ---
 

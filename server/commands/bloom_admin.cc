@@ -2,7 +2,6 @@
 // at them.
 
 #include <cstdio>
-#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -177,7 +176,7 @@ BloomFilter* copied_destination(Call& call, const BloomFilter& source) {
     filter = source.clone(keyspace.next_id());
   }
   if (filter == nullptr) {
-    call.fail("ERR Insufficient memory to create filter");
+    call.fail(kNoMemoryToCreate);
     return nullptr;
   }
   BloomFilter* made = filter.get();
@@ -226,12 +225,6 @@ struct InfoField {
   std::string_view name;
   void (*render)(const BloomFilter&, protocol::ReplyWriter&);
 };
-
-int64_t as_integer(uint64_t value) {
-  // An explicit filter is never full: its capacity is "no limit".
-  constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  return static_cast<int64_t>(std::min(value, kMost));
-}
 
 // RedisBloom's fields and no other: go-redis fails on a name that it does not know.
 constexpr InfoField kInfoFields[] = {

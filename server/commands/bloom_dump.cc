@@ -28,7 +28,7 @@ std::string_view error_text(LoadError error) {
     case LoadError::kBadData:
       return "ERR received bad data";
     case LoadError::kTooLarge:
-      return "ERR Insufficient memory to create filter";
+      return kNoMemoryToCreate;
     case LoadError::kNoSuchOffset:
       return "ERR invalid offset - no link found";
     case LoadError::kPieceTooBig:
@@ -68,9 +68,7 @@ void start_loading(Call& call, std::string_view header) {
   auto value = std::make_unique<LoadingBloomValue>(
       std::move(std::get<std::unique_ptr<filters::BloomLoader>>(started)));
   call.engine.memory.announce(value->memory_bytes());
-  const HashedKey key = Database::hashed(call.args[1]);
-  keyspace.remove_if_expired(call.session.db, key, call.now_ms);
-  keyspace.put(call.session.db, key, std::move(value), kNeverExpires, call.now_ms);
+  put_new_filter(call, call.args[1], std::move(value));
   call.reply.ok();
 }
 

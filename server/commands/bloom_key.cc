@@ -12,14 +12,8 @@ using filters::BloomParams;
 using filters::BloomParamsError;
 
 BloomKey find_bloom(Call& call, std::string_view key) {
-  Value* value = call.planned_value();
-  if (value != nullptr) {
-    call.stats.keyspace_hits.add();
-  } else {
-    Entry* entry = call.find(key);
-    if (entry == nullptr) return {};
-    value = entry->value.get();
-  }
+  Value* value = find_value(call, key);
+  if (value == nullptr) return {};
   switch (value->kind()) {
     case ValueKind::kBloom:
       return {BloomState::kFound, &static_cast<BloomValue*>(value)->filter()};
@@ -65,31 +59,20 @@ std::string_view error_text(BloomParamsError error) {
     case BloomParamsError::kHashesOutOfRange:
       return "ERR hashes must be in the range [1, 256]";
     case BloomParamsError::kTooLarge:
-      return "ERR Insufficient memory to create filter";
+      return kNoMemoryToCreate;
   }
   return "ERR bad parameters";
 }
 
 BloomFilter* create_bloom(Call& call, std::string_view key, const BloomParams& params) {
-  constexpr std::string_view kNoMemory = "ERR Insufficient memory to create filter";
-  const Config& config = call.engine.config;
-  const uint64_t bytes = params.memory_bytes();
-  if (config.filter_max_memory_bytes != 0 && bytes > config.filter_max_memory_bytes) {
-    call.fail(kNoMemory);
-    return nullptr;
-  }
-  if (!call.allow_memory(bytes)) return nullptr;
-  Keyspace& keyspace = call.engine.keyspace;
-  auto filter = BloomFilter::create(params, keyspace.next_id(), call.engine.hash_seed);
+  if (!allow_new_filter(call, params.memory_bytes())) return nullptr;
+  auto filter = BloomFilter::create(params, call.engine.keyspace.next_id(), call.engine.hash_seed);
   if (filter == nullptr) {
-    call.fail(kNoMemory);
+    call.fail(kNoMemoryToCreate);
     return nullptr;
   }
   BloomFilter* made = filter.get();
-  const HashedKey hashed = Database::hashed(key);
-  keyspace.remove_if_expired(call.session.db, hashed, call.now_ms);
-  keyspace.put(call.session.db, hashed, std::make_unique<BloomValue>(std::move(filter)),
-               kNeverExpires, call.now_ms);
+  put_new_filter(call, key, std::make_unique<BloomValue>(std::move(filter)));
   return made;
 }
 
@@ -103,7 +86,6 @@ filters::BloomRequest default_bloom_request(const Config& config) {
 }
 
 std::string_view grow_bloom(Call& call, std::string_view key) {
-  constexpr std::string_view kNoMemory = "ERR Insufficient memory";
   ExclusiveStep alone(call);
   const BloomKey found = find_bloom(call, key);
   // Somebody else may have made room, or taken the key away: the caller looks again.
@@ -111,12 +93,8 @@ std::string_view grow_bloom(Call& call, std::string_view key) {
   BloomFilter& filter = *found.filter;
   const auto bytes = filter.next_layer_bytes();
   if (!bytes) return "ERR Maximum expansions reached";
-  const Config& config = call.engine.config;
-  const uint64_t limit = config.filter_max_memory_bytes;
-  if (limit != 0 && filter.memory_bytes() + *bytes > limit) return kNoMemory;
-  if (!call.engine.memory.allows(*bytes, config.maxmemory_bytes)) return kNoMemory;
-  call.engine.memory.announce(*bytes);
-  return filter.grow() == filters::GrowError::kNone ? std::string_view() : kNoMemory;
+  if (!allow_growth(call, filter.memory_bytes(), *bytes)) return kNoMemoryToGrow;
+  return filter.grow() == filters::GrowError::kNone ? std::string_view() : kNoMemoryToGrow;
 }
 
 }  // namespace iris::server

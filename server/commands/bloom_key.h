@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "filters/bloom_filter.h"
-#include "server/call.h"
+#include "server/commands/filter_key.h"
 
 namespace iris::server {
 
-enum class BloomState : uint8_t { kFound, kMissing, kOtherType, kLoading };
+using BloomState = FilterState;
 
 struct BloomKey {
   BloomState state = BloomState::kMissing;
@@ -36,11 +36,7 @@ filters::BloomRequest default_bloom_request(const Config& config);
 // valid afterwards. The text of the error if there can be no more room, empty if there is.
 std::string_view grow_bloom(Call& call, std::string_view key);
 
-constexpr std::string_view kNotFound = "ERR not found";
-constexpr std::string_view kWrongType =
-    "WRONGTYPE Operation against a key holding the wrong kind of value";
 constexpr std::string_view kStillLoading =
     "ERR not found: the filter is still being loaded, BF.LOADCHUNK has not brought all of it";
-constexpr std::string_view kItemExists = "ERR item exists";
 
 }  // namespace iris::server

@@ -5,9 +5,11 @@
 #include <variant>
 
 #include "filters/bloom_loader.h"
+#include "filters/spectral_dump.h"
 #include "server/bloom_value.h"
 #include "server/call.h"
 #include "server/commands/families.h"
+#include "server/spectral_value.h"
 #include "server/text.h"
 
 namespace iris::server {
@@ -67,16 +69,26 @@ bool parse_restore(Call& call, RestoreOptions& options) {
   return true;
 }
 
-std::unique_ptr<Value> restored(Call& call, std::string_view text) {
-  auto filter =
-      filters::deserialize(text, call.engine.keyspace.next_id(), call.memory_left_for_a_filter());
-  if (auto* bloom = std::get_if<std::unique_ptr<filters::BloomFilter>>(&filter)) {
-    return std::make_unique<BloomValue>(std::move(*bloom));
+// The value of a text of its kind, or null after an error reply.
+template <typename FilterValue, typename Filter>
+std::unique_ptr<Value> value_of(Call& call,
+                                std::variant<std::unique_ptr<Filter>, filters::LoadError> loaded) {
+  if (auto* filter = std::get_if<std::unique_ptr<Filter>>(&loaded)) {
+    return std::make_unique<FilterValue>(std::move(*filter));
   }
-  call.fail(std::get<filters::LoadError>(filter) == filters::LoadError::kTooLarge
+  call.fail(std::get<filters::LoadError>(loaded) == filters::LoadError::kTooLarge
                 ? "ERR Insufficient memory to create filter"
                 : "ERR DUMP payload version or checksum are wrong");
   return nullptr;
+}
+
+std::unique_ptr<Value> restored(Call& call, std::string_view text) {
+  const uint64_t id = call.engine.keyspace.next_id();
+  const uint64_t limit_bytes = call.memory_left_for_a_filter();
+  if (filters::spectral_header_bytes(text) != 0) {
+    return value_of<SpectralValue>(call, filters::deserialize_spectral(text, id, limit_bytes));
+  }
+  return value_of<BloomValue>(call, filters::deserialize(text, id, limit_bytes));
 }
 
 void restore(Call& call) {

@@ -1,0 +1,57 @@
+// Spectral filters as values of keys: a filter, and a filter that CF.LOADCHUNK is still bringing
+// in.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "filters/spectral_dump.h"
+#include "filters/spectral_filter.h"
+#include "server/value.h"
+
+namespace iris::server {
+
+class SpectralValue final : public Value {
+ public:
+  explicit SpectralValue(std::unique_ptr<filters::SpectralFilter> filter)
+      : Value(ValueKind::kSpectral), filter_(std::move(filter)) {}
+
+  filters::SpectralFilter& filter() { return *filter_; }
+  const filters::SpectralFilter& filter() const { return *filter_; }
+
+  std::string_view type_name() const override { return "spectral"; }
+  std::string_view encoding() const override;
+  uint64_t memory_bytes() const override { return sizeof *this + filter_->memory_bytes(); }
+  uint64_t change_count() const override { return filter_->change_count(); }
+  Digest digest() const override;
+  std::string serialize() const override;
+  std::unique_ptr<Value> copy(uint64_t id) const override;
+
+ private:
+  std::unique_ptr<filters::SpectralFilter> filter_;
+};
+
+// Answers no question about counts: it becomes a SpectralValue when its last piece has come.
+class LoadingSpectralValue final : public Value {
+ public:
+  explicit LoadingSpectralValue(std::unique_ptr<filters::SpectralLoader> loader)
+      : Value(ValueKind::kSpectralLoading), loader_(std::move(loader)) {}
+
+  filters::SpectralLoader& loader() { return *loader_; }
+
+  std::string_view type_name() const override { return "spectral"; }
+  std::string_view encoding() const override { return "loading"; }
+  uint64_t memory_bytes() const override { return sizeof *this + loader_->memory_bytes(); }
+  uint64_t change_count() const override { return 0; }
+  Digest digest() const override { return {}; }
+  std::string serialize() const override { return {}; }
+  std::unique_ptr<Value> copy(uint64_t) const override { return nullptr; }
+
+ private:
+  std::unique_ptr<filters::SpectralLoader> loader_;
+};
+
+// "blocked" or "classic".
+std::string_view layout_name(filters::SpectralLayout layout);
+
+}  // namespace iris::server
