@@ -37,7 +37,7 @@ char* put_crlf(char* to) {
 // A double that is an integer is printed as one, up to a quarter of the int64 range: beyond it the
 // conversion could overflow.
 bool is_printed_as_integer(double value) {
-  constexpr double kLargest = static_cast<double>(std::numeric_limits<int64_t>::max() / 2);
+  constexpr double kLargest = 0x1p62;
   return std::fabs(value) <= kLargest && value == std::trunc(value);
 }
 
