@@ -145,9 +145,18 @@ void Server::accept(int fd, bool is_unix) {
     return;
   }
   stats.connections_accepted.add();
-  auto& idlest = *std::min_element(workers_.begin(), workers_.end(),
-                                   [](auto& a, auto& b) { return a->load() < b->load(); });
-  idlest->adopt(fd, is_unix, keepalive_s_);
+  idlest_worker().adopt(fd, is_unix, keepalive_s_);
+}
+
+// Equals take turns, so that short connections do not all meet at the first worker.
+Worker& Server::idlest_worker() {
+  size_t idlest = (last_dealt_ + 1) % workers_.size();
+  for (size_t i = 0; i < workers_.size(); i++) {
+    const size_t candidate = (last_dealt_ + 1 + i) % workers_.size();
+    if (workers_[candidate]->load() < workers_[idlest]->load()) idlest = candidate;
+  }
+  last_dealt_ = idlest;
+  return *workers_[idlest];
 }
 
 void Server::kill_client(const ClientRecord& client) {

@@ -39,6 +39,7 @@ class Server : public Control {
 
  private:
   void accept(int fd, bool is_unix);
+  Worker& idlest_worker();
   void on_signal(int signal);
   void on_wake();
   void begin_shutdown(const std::string& reason);
@@ -55,6 +56,7 @@ class Server : public Control {
   ActiveExpiry expiry_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  size_t last_dealt_ = 0;
   bool shutting_down_ = false;
   std::atomic<bool> shutdown_asked_{false};
   std::atomic<size_t> workers_running_{0};

@@ -185,7 +185,7 @@ TEST_P(ConnectionLimitsTest, ConnectionsThatComeAndGoLeaveNothing) {
     }
     ASSERT_TRUE(clients_become(1));
   };
-  // What each worker opens once and keeps is not meant here.
+  // libuv opens a spare descriptor with the first connection of a loop: every worker gets some.
   come_and_go(50);
   const uint64_t files_before = server().open_files();
   come_and_go(500);
