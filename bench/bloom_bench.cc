@@ -126,14 +126,14 @@ const Full& full_filter(uint64_t items) {
 }
 
 void report(benchmark::State& state, const BloomFilter& filter, double rate) {
-  state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kBatch));
+  const int64_t items = state.iterations() * int64_t{kBatch};
+  state.SetItemsProcessed(items);
   state.counters["bits/item"] = filter.stats().bits_per_item;
   state.counters["MB"] = static_cast<double>(filter.cell_bytes()) / 1e6;
   if (rate >= 0) state.counters["fpr"] = rate;
   // Seconds an item, printed with an SI prefix: "12.3n" is 12.3 ns.
-  state.counters["per_item"] =
-      benchmark::Counter(static_cast<double>(state.iterations() * kBatch),
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_item"] = benchmark::Counter(
+      static_cast<double>(items), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 template <typename Layout>
@@ -152,7 +152,7 @@ void lookup(benchmark::State& state, uint64_t items, uint64_t family, bool batch
     };
     if (batched) {
       for (ItemHash& hash : hashes) hash = filter.hash(next().view());
-      filter.touch(hashes);
+      for (const filters::ItemHash& hash : hashes) filter.prefetch(hash);
       for (const ItemHash& hash : hashes) found += filter.contains(hash) ? 1 : 0;
     } else {
       for (size_t i = 0; i < kBatch; ++i) {
@@ -181,7 +181,7 @@ void add(benchmark::State& state, uint64_t items, bool batched) {
     }
     if (batched) {
       for (ItemHash& hash : hashes) hash = filter->hash(Item(kPresent, n++).view());
-      filter->touch(hashes);
+      for (const filters::ItemHash& hash : hashes) filter->prefetch(hash);
       filter->add_slice(hashes, outcomes, stripes(), [](auto) {});
     } else {
       for (size_t i = 0; i < kBatch; ++i) {
