@@ -88,14 +88,14 @@ uint64_t BloomFilter::cell_bytes() const {
 }
 
 uint64_t BloomFilter::memory_bytes() const {
-  uint64_t bytes = sizeof(BloomFilter) + layers_.capacity() * sizeof(BloomLayer);
+  uint64_t bytes = sizeof(BloomFilter) + layers_.capacity() * BloomLayer::object_bytes();
   for (const BloomLayer& layer : layers_) bytes += layer.cells_footprint_bytes();
   return bytes;
 }
 
 uint64_t BloomFilter::footprint_bytes_for(const LayerGeometry& first) {
   return add_saturated(CellMemory::footprint_bytes_for(first.cell_bytes()),
-                       sizeof(BloomFilter) + sizeof(BloomLayer));
+                       sizeof(BloomFilter) + BloomLayer::object_bytes());
 }
 
 BloomStats BloomFilter::stats() const {
@@ -122,15 +122,19 @@ std::optional<uint64_t> BloomFilter::next_layer_bytes() const {
   if (layers_.size() >= kMaxLayers) return std::nullopt;
   const auto next = params_.next_layer(newest().geometry());
   if (!next) return std::nullopt;
-  return add_saturated(CellMemory::footprint_bytes_for(next->cell_bytes()), sizeof(BloomLayer));
+  return add_saturated(CellMemory::footprint_bytes_for(next->cell_bytes()),
+                       BloomLayer::object_bytes());
 }
 
 GrowError BloomFilter::grow() {
   if (!params_.scaling()) return GrowError::kNotScaling;
-  if (layers_.size() >= kMaxLayers) return GrowError::kTooManyLayers;
   const auto next = params_.next_layer(newest().geometry());
-  if (!next) return GrowError::kTooLarge;
-  auto layer = BloomLayer::allocate(*next);
+  return next ? add_layer(*next) : GrowError::kTooLarge;
+}
+
+GrowError BloomFilter::add_layer(const LayerGeometry& geometry) {
+  if (layers_.size() >= kMaxLayers) return GrowError::kTooManyLayers;
+  auto layer = BloomLayer::allocate(geometry);
   if (!layer) return GrowError::kNoMemory;
   layers_.push_back(std::move(*layer));
   return GrowError::kNone;
@@ -157,6 +161,17 @@ MergeError BloomFilter::merge(const BloomFilter& other) {
   }
   ++other_changes_;  // a merge of an empty filter is a change too, as DEL and RESTORE would be
   return MergeError::kNone;
+}
+
+std::unique_ptr<BloomFilter> BloomFilter::united(std::span<const BloomFilter* const> sources,
+                                                 uint64_t id) {
+  CHECK(!sources.empty());
+  std::unique_ptr<BloomFilter> filter = sources[0]->clone(id);
+  if (filter == nullptr) return nullptr;
+  for (const BloomFilter* source : sources.subspan(1)) {
+    if (filter->merge(*source) != MergeError::kNone) return nullptr;
+  }
+  return filter;
 }
 
 void BloomFilter::apply_add(size_t layer_index, const ItemHash& hash, uint64_t items) {

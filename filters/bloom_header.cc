@@ -284,7 +284,7 @@ uint64_t BloomHeader::memory_bytes() const {
   for (size_t i = 1; i < layers.size(); ++i) {
     const uint64_t cells = CellMemory::footprint_bytes_for(layers[i].geometry.cell_bytes());
     if (__builtin_add_overflow(bytes, cells, &bytes) ||
-        __builtin_add_overflow(bytes, sizeof(BloomLayer), &bytes)) {
+        __builtin_add_overflow(bytes, BloomLayer::object_bytes(), &bytes)) {
       return std::numeric_limits<uint64_t>::max();
     }
   }

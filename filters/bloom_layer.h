@@ -4,7 +4,7 @@
 // there are no virtual calls and no allocations behind any of them. The names of the layouts and
 // the way from a hash to its bits are in bloom_probes.h.
 //
-// Threads: contains(), prefetch(), touch(), read_cells(), fill() and the counts need no lock. set()
+// Threads: contains(), prefetch(), read_cells(), fill() and the counts need no lock. set()
 // needs the stripe of chunk_of(); reserve() none, but its place is for an item that is set under
 // one. The rest is for who has the layer alone.
 //
@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -39,16 +40,12 @@ class BloomLayer {
   // Empty if the memory cannot be had.
   [[nodiscard]] static std::optional<BloomLayer> allocate(const LayerGeometry& geometry);
 
-  BloomLayer(BloomLayer&& other) noexcept
-      : geometry_(other.geometry_),
-        cells_(std::move(other.cells_)),
-        item_count_(other.item_count_.load(std::memory_order_relaxed)) {}
+  BloomLayer(BloomLayer&&) noexcept = default;
   BloomLayer& operator=(BloomLayer&&) = delete;
 
   bool contains(const ItemHash& hash) const;
   void set(const ItemHash& hash);
   void prefetch(const ItemHash& hash) const;
-  void touch(const ItemHash& hash) const;
 
   // The chunk that holds the item's bits in this layer (invariant 2 of bloom_probes.h).
   uint64_t chunk_of(const ItemHash& hash) const;
@@ -58,17 +55,18 @@ class BloomLayer {
 
   // Takes places for up to `wanted` more items; returns how many it got.
   [[nodiscard]] uint64_t reserve(uint64_t wanted) {
-    uint64_t count = item_count_.load(std::memory_order_relaxed);
+    uint64_t count = item_count();
     uint64_t granted = 0;
     do {
       if (count >= geometry_.capacity) return 0;
       granted = std::min(wanted, geometry_.capacity - count);
-    } while (!item_count_.compare_exchange_weak(count, count + granted, std::memory_order_relaxed));
+    } while (
+        !item_count_->compare_exchange_weak(count, count + granted, std::memory_order_relaxed));
     return granted;
   }
 
   const LayerGeometry& geometry() const { return geometry_; }
-  uint64_t item_count() const { return item_count_.load(std::memory_order_relaxed); }
+  uint64_t item_count() const { return item_count_->load(std::memory_order_relaxed); }
   bool full() const { return item_count() >= geometry_.capacity; }
 
   // Copies cells out while others may be setting bits: word by word, each as it is at that moment.
@@ -77,7 +75,7 @@ class BloomLayer {
   // For loaders, merge and replay, which have the layer alone.
   std::span<std::byte> cells() { return {cells_.data(), geometry_.cell_bytes()}; }
   std::span<const std::byte> cells() const { return {cells_.data(), geometry_.cell_bytes()}; }
-  void set_item_count(uint64_t count) { item_count_.store(count, std::memory_order_relaxed); }
+  void set_item_count(uint64_t count) { item_count_->store(count, std::memory_order_relaxed); }
   void add_to_item_count(uint64_t more);
   // Sets every bit that `other` has; the geometries must be equal.
   void unite(const BloomLayer& other);
@@ -91,14 +89,15 @@ class BloomLayer {
   // From all cells, or from an even sample of the blocks if there are more than 16 MB.
   Fill fill() const;
 
+  // Of a layer without its cells.
+  static constexpr uint64_t object_bytes() {
+    return sizeof(BloomLayer) + sizeof(std::atomic<uint64_t>);
+  }
   uint64_t cells_footprint_bytes() const { return cells_.footprint_bytes(); }
 
  private:
   BloomLayer(const LayerGeometry& geometry, CellMemory cells)
       : geometry_(geometry), cells_(std::move(cells)) {}
-
-  template <typename Visit>
-  void visit_first_lines(const ItemHash& hash, Visit&& visit) const;
 
   uint64_t* words() const {
     return reinterpret_cast<uint64_t*>(const_cast<std::byte*>(cells_.data()));
@@ -106,7 +105,8 @@ class BloomLayer {
 
   LayerGeometry geometry_;
   CellMemory cells_;
-  std::atomic<uint64_t> item_count_{0};
+  // Apart from what every lookup reads: else each add would take that line away from all cores.
+  std::unique_ptr<std::atomic<uint64_t>> item_count_ = std::make_unique<std::atomic<uint64_t>>(0);
 };
 
 inline bool BloomLayer::contains(const ItemHash& hash) const {
@@ -140,46 +140,36 @@ inline void BloomLayer::set(const ItemHash& hash) {
   }
 }
 
-// Calls `visit` with the words whose lines a lookup needs first: the block (blocked), the lines of
+// The lines that a lookup needs first: the block (blocked), the lines of
 // the first hash word's positions (paged: an absent item is nearly always refused by them), the
-// first two positions (one array: an absent item sees two on average). Inlined by force: a function
-// that only prefetches has no effect that GCC can see, and with LTO calls of it are dropped.
-template <typename Visit>
-[[gnu::always_inline]] inline void BloomLayer::visit_first_lines(const ItemHash& hash,
-                                                                 Visit&& visit) const {
+// first two positions (one array: an absent item sees two on average). Inlined by force: a call
+// would cost as much as what it does.
+[[gnu::always_inline]] inline void BloomLayer::prefetch(const ItemHash& hash) const {
   using probes::Block4096;
   using probes::Block512;
   constexpr uint32_t kScatteredLines = 2;
   const uint64_t bits = geometry_.bits;
   switch (geometry_.layout) {
     case BloomLayout::kBlocked:
-      visit(words() + Block512::block_of(hash, bits) * Block512::kBlockWords);
+      probes::prefetch_word(words() + Block512::block_of(hash, bits) * Block512::kBlockWords);
       return;
     case BloomLayout::kPaged: {
       uint64_t* const block = words() + Block4096::block_of(hash, bits) * Block4096::kBlockWords;
       Block4096::for_each(hash, std::min(geometry_.hashes, Block4096::kPositionsAWord),
-                          [&](uint64_t position) { visit(block + position / 64); });
+                          [&](uint64_t position) { probes::prefetch_word(block + position / 64); });
       return;
     }
     case BloomLayout::kClassic:
       for (uint32_t i = 0; i < std::min(geometry_.hashes, kScatteredLines); ++i) {
-        visit(words() + probes::Classic::position(hash, i, bits) / 64);
+        probes::prefetch_word(words() + probes::Classic::position(hash, i, bits) / 64);
       }
       return;
     case BloomLayout::kExplicit:
       for (uint32_t i = 0; i < std::min(geometry_.hashes, kScatteredLines); ++i) {
-        visit(words() + probes::Explicit::position(hash, i, bits) / 64);
+        probes::prefetch_word(words() + probes::Explicit::position(hash, i, bits) / 64);
       }
       return;
   }
-}
-
-[[gnu::always_inline]] inline void BloomLayer::prefetch(const ItemHash& hash) const {
-  visit_first_lines(hash, [](uint64_t* word) { __builtin_prefetch(word); });
-}
-
-inline void BloomLayer::touch(const ItemHash& hash) const {
-  visit_first_lines(hash, [](uint64_t* word) { probes::touch_word(word); });
 }
 
 inline uint64_t BloomLayer::chunk_of(const ItemHash& hash) const {

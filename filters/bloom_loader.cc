@@ -44,7 +44,8 @@ std::variant<std::unique_ptr<BloomLoader>, LoadError> BloomLoader::start(
   if (const LoadError* error = std::get_if<LoadError>(&made)) return *error;
   auto& filter = std::get<std::unique_ptr<BloomFilter>>(made);
   // The constructor is private, so make_unique cannot reach it.
-  return std::unique_ptr<BloomLoader>(new BloomLoader(decoded->format, std::move(filter)));
+  return std::unique_ptr<BloomLoader>(
+      new BloomLoader(std::string(header), decoded->format, std::move(filter)));
 }
 
 LoadError BloomLoader::load(int64_t iterator, std::string_view data) {
@@ -105,6 +106,28 @@ bool BloomLoader::remember(uint64_t first, uint64_t end) {
   }
   ranges_.emplace(first, end);
   return true;
+}
+
+std::optional<LoadedPiece> BloomLoader::piece_from(uint64_t place, uint64_t max_bytes) const {
+  auto range = ranges_.upper_bound(place);
+  if (range != ranges_.begin() && std::prev(range)->second > place) --range;
+  if (range == ranges_.end()) return std::nullopt;
+  const uint64_t offset = std::max(place, range->first);
+  uint64_t layer_start = 0;
+  for (const BloomLayer& layer : filter_->layers()) {
+    const uint64_t layer_end = layer_start + layer.cells().size();
+    if (offset >= layer_end) {
+      layer_start = layer_end;
+      continue;
+    }
+    const uint64_t end = std::min({range->second, layer_end, offset + max_bytes});
+    const auto cells = layer.cells().subspan(offset - layer_start, end - offset);
+    LoadedPiece piece{static_cast<int64_t>(end + 1), {}, end};
+    piece.data.assign(reinterpret_cast<const char*>(cells.data()), cells.size());
+    if (format_ == HeaderFormat::kIris) put<uint64_t>(piece.data, dump_checksum(cells, offset));
+    return piece;
+  }
+  return std::nullopt;
 }
 
 bool BloomLoader::complete() const {

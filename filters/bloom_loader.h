@@ -31,6 +31,13 @@ enum class LoadError : uint8_t {
   kPieceTooBig,   // or ends outside of its layer
 };
 
+// A piece that has come, as LOADCHUNK would bring it again.
+struct LoadedPiece {
+  int64_t iterator;
+  std::string data;
+  uint64_t next;  // where to look for the next one
+};
+
 class BloomLoader {
  public:
   static constexpr size_t kMaxRanges = 4096;
@@ -42,6 +49,12 @@ class BloomLoader {
   // For all other iterators. An error changes nothing that was loaded before.
   [[nodiscard]] LoadError load(int64_t iterator, std::string_view data);
 
+  // For snapshots: what it was started with, and the first piece at or after `place`, which is 0 at
+  // first and then the piece's `next`. At most `max_bytes` of cells; nothing: that was all.
+  uint64_t filter_id() const { return filter_ == nullptr ? 0 : filter_->id(); }
+  const std::string& header() const { return header_; }
+  std::optional<LoadedPiece> piece_from(uint64_t place, uint64_t max_bytes) const;
+
   bool complete() const;
   // The filter, once complete; the loader is spent then.
   [[nodiscard]] std::unique_ptr<BloomFilter> take();
@@ -49,12 +62,16 @@ class BloomLoader {
   uint64_t memory_bytes() const;
 
  private:
-  BloomLoader(HeaderFormat format, std::unique_ptr<BloomFilter> filter)
-      : format_(format), total_bytes_(filter->cell_bytes()), filter_(std::move(filter)) {}
+  BloomLoader(std::string header, HeaderFormat format, std::unique_ptr<BloomFilter> filter)
+      : header_(std::move(header)),
+        format_(format),
+        total_bytes_(filter->cell_bytes()),
+        filter_(std::move(filter)) {}
 
   LoadError write(uint64_t offset, std::string_view cells);
   bool remember(uint64_t first, uint64_t end);
 
+  const std::string header_;
   const HeaderFormat format_;
   const uint64_t total_bytes_;
   std::unique_ptr<BloomFilter> filter_;

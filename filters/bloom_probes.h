@@ -59,15 +59,14 @@ inline uint64_t load_word(uint64_t* word) {
   return std::atomic_ref<uint64_t>(*word).load(std::memory_order_acquire);
 }
 
-// Brings a word's line into the cache with a load whose result nobody waits for. A prefetch
-// instruction may be dropped or held up when it misses the TLB; a load is not (see
-// BloomFilter::touch).
-inline void touch_word(uint64_t* word) {
-  const uint64_t value = std::atomic_ref<uint64_t>(*word).load(std::memory_order_relaxed);
-  asm volatile("" : : "r"(value));
+// The statement without instructions is an effect that GCC can see. Without it a function that only
+// prefetches is taken for one that does nothing, and its calls are dropped.
+inline void prefetch_word(uint64_t* word) {
+  __builtin_prefetch(word);
+  asm volatile("" : : "r"(word));
 }
 
-inline void set_bits(uint64_t* word, uint64_t mask) {
+[[gnu::always_inline]] inline void set_bits(uint64_t* word, uint64_t mask) {
   std::atomic_ref<uint64_t> cell(*word);
   // Stored even if nothing changes: whether it does is a coin toss that no branch predictor wins.
   cell.store(cell.load(std::memory_order_relaxed) | mask, std::memory_order_release);
@@ -92,26 +91,10 @@ struct Blocked {
     uint64_t* const block = words + block_of(hash, bits) * kBlockWords;
     uint64_t source = hash.high;
     for (; hashes > kPositionsAWord; hashes -= kPositionsAWord) {
-      if (!all_set<kPositionsAWord>(block, source)) return false;
+      if (!all_set(block, source, Cells<kPositionsAWord>())) return false;
       source = next_word(source);
     }
-    static_assert(kPositionsAWord <= 7);
-    switch (hashes) {
-      case 1:
-        return all_set<1>(block, source);
-      case 2:
-        return all_set<2>(block, source);
-      case 3:
-        return all_set<3>(block, source);
-      case 4:
-        return all_set<4>(block, source);
-      case 5:
-        return all_set<5>(block, source);
-      case 6:
-        return all_set<6>(block, source);
-      default:
-        return all_set<7>(block, source);
-    }
+    return with_cells(hashes, [=](auto cells) { return all_set(block, source, cells); });
   }
 
   template <typename Visit>
@@ -132,22 +115,62 @@ struct Blocked {
 
   static void set(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
     uint64_t* const block = words + block_of(hash, bits) * kBlockWords;
-    for_each(hash, hashes, [block](uint64_t position) {
-      set_bits(block + position / 64, uint64_t{1} << (position % 64));
-    });
+    uint64_t source = hash.high;
+    for (; hashes > kPositionsAWord; hashes -= kPositionsAWord) {
+      set_all(block, source, Cells<kPositionsAWord>());
+      source = next_word(source);
+    }
+    with_cells(hashes, [=](auto cells) { set_all(block, source, cells); });
   }
 
  private:
-  template <uint32_t kCount>
-  static bool all_set(uint64_t* block, uint64_t slices) {
-    const auto bit = [block, slices](unsigned i) {
-      const uint64_t position = slices >> (i * kBlockLog2) & kPositionMask;
-      return load_word(block + position / 64) >> (position % 64);
-    };
-    return [&bit]<unsigned... i>(std::integer_sequence<unsigned, i...>) {
-      return (bit(i) & ... & 1) != 0;
-    }
-    (std::make_integer_sequence<unsigned, kCount>());
+  // A number of cells that is known to the compiler. More than a word has positions for do not
+  // occur, but must compile.
+  template <unsigned kCount>
+  using Cells = std::make_integer_sequence<unsigned, std::min(kCount, kPositionsAWord)>;
+
+  // What follows is inlined by force: a call costs as much as the loop that is saved.
+  template <typename Visit>
+  [[gnu::always_inline]] static auto with_cells(uint32_t count, Visit&& visit) {
+    static_assert(kPositionsAWord <= 7);
+    switch (count) {  // NOLINTBEGIN(bugprone-branch-clone): each calls another function
+      case 1:
+        return visit(Cells<1>());
+      case 2:
+        return visit(Cells<2>());
+      case 3:
+        return visit(Cells<3>());
+      case 4:
+        return visit(Cells<4>());
+      case 5:
+        return visit(Cells<5>());
+      case 6:
+        return visit(Cells<6>());
+      default:
+        return visit(Cells<7>());
+    }  // NOLINTEND(bugprone-branch-clone)
+  }
+
+  template <unsigned... i>
+  [[gnu::always_inline]] static bool all_set(uint64_t* block, uint64_t slices,
+                                             std::integer_sequence<unsigned, i...>) {
+    return (bit_at(block, slices >> (i * kBlockLog2)) & ... & 1) != 0;
+  }
+
+  template <unsigned... i>
+  [[gnu::always_inline]] static void set_all(uint64_t* block, uint64_t slices,
+                                             std::integer_sequence<unsigned, i...>) {
+    (set_bit_at(block, slices >> (i * kBlockLog2)), ...);
+  }
+
+  // The lowest bits of `slices` are the position.
+  [[gnu::always_inline]] static uint64_t bit_at(uint64_t* block, uint64_t slices) {
+    const uint64_t position = slices & kPositionMask;
+    return load_word(block + position / 64) >> (position % 64);
+  }
+  [[gnu::always_inline]] static void set_bit_at(uint64_t* block, uint64_t slices) {
+    const uint64_t position = slices & kPositionMask;
+    set_bits(block + position / 64, uint64_t{1} << (position % 64));
   }
 };
 

@@ -1,5 +1,6 @@
-// What is done with a whole spectral filter at rest: copies, merges, digests, statistics, and the
-// replay of what the log or a file says. The caller has the filter alone.
+// What is done with a whole spectral filter at rest: copies, merges, digests, and the replay of
+// what the log or a file says. The caller has the filter alone. And its statistics, which are
+// numbers that it keeps anyway.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -174,12 +175,8 @@ SpectralStats SpectralFilter::stats() const {
     stats.blocks += layer->geometry().blocks();
     stats.extension_bytes += layer->extension_bytes();
     nonzero += layer->nonzero_cells();
+    stats.extended_blocks += layer->extended_blocks();
     all_miss *= 1 - current_rate(*layer);
-    for (uint64_t chunk = 0; chunk < layer->chunk_count(); ++chunk) {
-      for (const SpectralBlock& block : layer->chunk(chunk)) {
-        stats.extended_blocks += block.link != 0 ? 1 : 0;
-      }
-    }
   }
   stats.fill_ratio = static_cast<double>(nonzero) / static_cast<double>(stats.counters);
   stats.current_rate = 1 - all_miss;
@@ -190,13 +187,23 @@ SpectralStats SpectralFilter::stats() const {
   return stats;
 }
 
-bool SpectralFilter::replay_cells(const SpectralChange& change) {
+bool SpectralFilter::replay_cells(const SpectralChange& change, uint64_t moment,
+                                  std::span<const uint64_t> copied) {
   if (change.layer >= layers_.size() || change.edit.kind > SpectralEditKind::kRaise) return false;
   if (change.edit.amount > kMaxSpectralCount) return false;
   SpectralLayer& layer = *layers_[change.layer];
   ItemCells item;
   CellPlan plan;
   layer.locate(change.hash, item);
+  if (!copied.empty()) {
+    // Each cell of an item changes by itself, so those that lie elsewhere can be left alone.
+    const auto end = std::remove_if(
+        item.groups.begin(), item.groups.begin() + item.count, [&](const ItemCells::Group& group) {
+          return copied[group.block / SpectralLayer::kChunkBlocks] >= moment;
+        });
+    item.count = static_cast<uint32_t>(end - item.groups.begin());
+    if (item.count == 0) return true;
+  }
   layer.plan(item, change.edit, plan);
   if (!plan.possible || !layer.reserve(item, plan)) return false;
   layer.change_nonzero(plan.nonzero_change);
@@ -217,6 +224,17 @@ bool SpectralFilter::replay_totals(const SpectralChange& change) {
     return false;
   }
   layer.change_items(change.items);
+  return true;
+}
+
+bool SpectralFilter::restore_totals(uint64_t sum, uint64_t deleted,
+                                    std::span<const uint64_t> items) {
+  if (sum > kMaxSpectralCount || deleted > kMaxSpectralCount) return false;
+  for (size_t i = 0; i < layers_.size() && i < items.size(); ++i) {
+    if (items[i] > kMaxItems) return false;
+    layers_[i]->change_items(static_cast<int64_t>(items[i] - layers_[i]->items()));
+  }
+  set_totals(sum, deleted);
   return true;
 }
 

@@ -105,9 +105,10 @@ std::string serialize(const SpectralFilter& filter) {
   return out;
 }
 
-SpectralLoader::SpectralLoader(SpectralHeader header, std::unique_ptr<SpectralFilter> filter,
-                               uint64_t memory_limit_bytes)
-    : header_(std::move(header)),
+SpectralLoader::SpectralLoader(std::string header_text, SpectralHeader header,
+                               std::unique_ptr<SpectralFilter> filter, uint64_t memory_limit_bytes)
+    : header_text_(std::move(header_text)),
+      header_(std::move(header)),
       filter_(std::move(filter)),
       memory_limit_bytes_(memory_limit_bytes),
       missing_(0) {
@@ -122,8 +123,8 @@ std::variant<std::unique_ptr<SpectralLoader>, LoadError> SpectralLoader::start(
   auto filter = filter_from_header(*decoded, id, memory_limit_bytes);
   if (!filter) return LoadError::kTooLarge;
   // The constructor is private, so make_unique cannot reach it.
-  return std::unique_ptr<SpectralLoader>(
-      new SpectralLoader(std::move(*decoded), std::move(filter), memory_limit_bytes));
+  return std::unique_ptr<SpectralLoader>(new SpectralLoader(
+      std::string(header), std::move(*decoded), std::move(filter), memory_limit_bytes));
 }
 
 LoadError SpectralLoader::load(int64_t iterator, std::string_view data) {
@@ -147,6 +148,19 @@ LoadError SpectralLoader::load(int64_t iterator, std::string_view data) {
   }
   settled_ = true;
   return LoadError::kNone;
+}
+
+std::optional<LoadedPiece> SpectralLoader::piece_from(uint64_t place) const {
+  while (place < loaded_.size() && !loaded_[place]) ++place;
+  if (place >= loaded_.size()) return std::nullopt;
+  const auto piece = piece_at(*filter_, place);
+  const auto iterator = static_cast<int64_t>(place) + kFirstPieceIterator + 1;
+  LoadedPiece found{iterator, {}, place + 1};
+  for (uint64_t chunk = piece->first_chunk; chunk < piece->end_chunk; ++chunk) {
+    encode_spectral_chunk(filter_->layer(piece->layer), chunk, found.data);
+  }
+  put<uint64_t>(found.data, checksum(found.data, static_cast<uint64_t>(iterator)));
+  return found;
 }
 
 std::unique_ptr<SpectralFilter> SpectralLoader::take() {

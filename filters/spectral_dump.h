@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -54,6 +55,12 @@ class SpectralLoader {
   // the filter may be refused because the whole makes no sense; then the loader is spent.
   [[nodiscard]] LoadError load(int64_t iterator, std::string_view data);
 
+  // For snapshots: what it was started with, and the first piece at or after `place`, which is 0 at
+  // first and then the piece's `next`. Nothing: that was all.
+  uint64_t filter_id() const { return filter_ == nullptr ? 0 : filter_->id(); }
+  const std::string& header() const { return header_text_; }
+  std::optional<LoadedPiece> piece_from(uint64_t place) const;
+
   bool complete() const { return settled_; }
   // The filter, once complete; the loader is spent then.
   [[nodiscard]] std::unique_ptr<SpectralFilter> take();
@@ -61,9 +68,10 @@ class SpectralLoader {
   uint64_t memory_bytes() const;
 
  private:
-  SpectralLoader(SpectralHeader header, std::unique_ptr<SpectralFilter> filter,
-                 uint64_t memory_limit_bytes);
+  SpectralLoader(std::string header_text, SpectralHeader header,
+                 std::unique_ptr<SpectralFilter> filter, uint64_t memory_limit_bytes);
 
+  const std::string header_text_;
   SpectralHeader header_;
   std::unique_ptr<SpectralFilter> filter_;
   const uint64_t memory_limit_bytes_;

@@ -102,20 +102,19 @@ uint32_t ExtensionArena::growth(const SpectralBlock& block, const HighChange& ch
   return units > link.units() ? units - link.units() : 0;
 }
 
-bool ExtensionArena::reserve(uint64_t units, size_t block_count) {
-  if (units == 0) return true;
+void ExtensionArena::book(uint64_t units, size_t block_count) {
+  if (units == 0) return;
   // However much was asked for, a chunk cannot hold more than all counters in full width.
   const uint64_t limit = uint64_t{kChunkBlocks} * ExtensionLink::kMaxUnits;
   const auto live = static_cast<uint32_t>(std::min(uint64_t{live_} + promised_ + units, limit));
   const uint32_t wanted = with_slack(live, block_count);
-  return wanted <= capacity_ || resize(capacity_class(wanted));
+  if (wanted > booked_) booked_ = capacity_class(wanted);
 }
 
-bool ExtensionArena::promise(uint64_t units, size_t block_count) {
-  if (!reserve(units, block_count)) return false;
+void ExtensionArena::promise(uint64_t units, size_t block_count) {
+  book(units, block_count);
   const uint64_t limit = uint64_t{kChunkBlocks} * ExtensionLink::kMaxUnits;
   promised_ = static_cast<uint32_t>(std::min(promised_ + units, limit));
-  return true;
 }
 
 void ExtensionArena::assign(Blocks blocks, SpectralBlock& block, const HighChange& change) {
@@ -139,8 +138,43 @@ void ExtensionArena::assign(Blocks blocks, SpectralBlock& block, const HighChang
   rewrite(blocks, block, highs);
 }
 
+void ExtensionArena::insert(Blocks blocks, SpectralBlock& block, const FullCells& after,
+                            const CellSet& filled) {
+  ExtensionLink link = ExtensionLink::unpack(block.link);
+  const uint32_t units = ExtensionLink::units_for(link.count + filled.size(), link.width_bytes);
+  // Three of four new ones of a byte each find room where their piece lies.
+  if (units > link.units()) link.offset_units = move(blocks, block, units);
+  std::byte* const highs = piece(link);
+  const size_t width = link.width_bytes;
+  filled.for_each([&](uint32_t cell) {
+    std::byte* const place = highs + after.rank(cell) * width;
+    std::memmove(place + width, place, static_cast<size_t>(highs + link.count * width - place));
+    std::memset(place, 0, width);
+    ++link.count;
+  });
+  block.link = link.pack();
+}
+
+// Takes the block's piece, if it has one, to a place of so many units, and returns the place.
+uint32_t ExtensionArena::move(Blocks blocks, SpectralBlock& block, uint32_t units) {
+  const ExtensionLink link = ExtensionLink::unpack(block.link);
+  const size_t bytes = size_t{link.units()} * ExtensionLink::kUnitBytes;
+  std::array<std::byte, kBlockCells * sizeof(uint64_t)> highs;
+  if (bytes == 0) {
+    ++pieces_;
+  } else {
+    std::memcpy(highs.data(), piece(link), bytes);
+    release(link);
+    block.link = 0;  // so that a slide does not move what was released
+  }
+  const uint32_t offset = allocate(blocks, units);
+  if (bytes != 0) std::memcpy(piece({offset, link.width_bytes, link.count}), highs.data(), bytes);
+  return offset;
+}
+
 void ExtensionArena::rewrite(Blocks blocks, SpectralBlock& block, const Highs& highs) {
   release(ExtensionLink::unpack(block.link));
+  if (block.link != 0) --pieces_;
   block.link = 0;  // so that a slide does not move what was released
   if (highs.count == 0) return;
   ExtensionLink link{0, ExtensionLink::width_for(highs.all_bits), highs.count};
@@ -149,6 +183,7 @@ void ExtensionArena::rewrite(Blocks blocks, SpectralBlock& block, const Highs& h
     store_high(piece(link), link.width_bytes, i, highs.values[i]);
   }
   block.link = link.pack();
+  ++pieces_;
 }
 
 void ExtensionArena::release(const ExtensionLink& link) {
@@ -197,11 +232,15 @@ bool ExtensionArena::resize(uint32_t capacity_units) {
   } else {
     const size_t bytes = size_t{capacity_units} * ExtensionLink::kUnitBytes;
     void* const moved = std::realloc(memory_.get(), bytes);
-    if (moved == nullptr) return false;
+    if (moved == nullptr) {
+      booked_ = capacity_;
+      return false;
+    }
     (void)memory_.release();
     memory_.reset(static_cast<std::byte*>(moved));
   }
   capacity_ = capacity_units;
+  booked_ = capacity_units;
   return true;
 }
 
@@ -210,6 +249,7 @@ bool ExtensionArena::copy_from(const ExtensionArena& other) {
   if (!resize(other.capacity_)) return false;
   used_ = other.used_;
   live_ = other.live_;
+  pieces_ = other.pieces_;
   if (used_ != 0) {
     std::memcpy(memory_.get(), other.memory_.get(), size_t{used_} * ExtensionLink::kUnitBytes);
   }
@@ -217,7 +257,7 @@ bool ExtensionArena::copy_from(const ExtensionArena& other) {
 }
 
 void ExtensionArena::trim(Blocks blocks) {
-  promised_ = 0;
+  unbook();
   const uint32_t enough = live_ == 0 ? 0 : capacity_class(with_slack(live_, blocks.size()));
   // Half as much again is kept, so that a count which goes up and down does not move the arena
   // each time.

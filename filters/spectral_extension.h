@@ -16,14 +16,18 @@
 // The arena is filled from the bottom up. A piece that changes its size is written anew at the end
 // and leaves a hole; when the end is reached the pieces are slid down over the holes, in place. So
 // there are no free lists, no fragmentation for good, and nothing can fail once the capacity is
-// there: reserve() is the only step that may be refused, before anything has changed. A slide costs
+// there: take() is the only step that may be refused, before anything has changed. A slide costs
 // some 20 microseconds and comes after at least an eighth of the arena has been written anew.
+//
+// Memory is booked before it is taken. Booked bytes count as the arena's at once, so that of two
+// threads that ask for the last memory below a limit neither passes it by not seeing the other.
 //
 // Invariants
 //   1. Everything here is called under the stripe of the chunk (or by who has the filter alone).
-//   2. live <= used <= capacity, in units; live is the sum of the pieces' sizes.
+//   2. live <= used <= capacity <= booked, in units; live is the sum of the pieces' sizes.
 //   3. A piece has as many high parts as its block has full cells; no full cells, link 0.
-//   4. After reserve(n), capacity >= live + n: pieces that grow by n units in all will find room.
+//   4. After book(n) and take(), capacity >= live + n: pieces that grow by n units in all will find
+//      room.
 #pragma once
 
 #include <array>
@@ -72,16 +76,15 @@ class FullCells {
  public:
   explicit FullCells(const CellSet& set)
       : set_(set),
-        before_{0, static_cast<uint32_t>(std::popcount(set.words[0])),
-                static_cast<uint32_t>(std::popcount(set.words[0]) + std::popcount(set.words[1]))} {}
+        before_{0, count_bits(set.words[0]), count_bits(set.words[0]) + count_bits(set.words[1])} {}
 
   const CellSet& set() const { return set_; }
   bool has(uint32_t cell) const { return set_.has(cell); }
   uint32_t rank(uint32_t cell) const {
     const uint64_t below = (uint64_t{1} << (cell % 64)) - 1;
-    return before_[cell / 64] + static_cast<uint32_t>(std::popcount(set_.words[cell / 64] & below));
+    return before_[cell / 64] + count_bits(set_.words[cell / 64] & below);
   }
-  uint32_t size() const { return before_[2] + static_cast<uint32_t>(std::popcount(set_.words[2])); }
+  uint32_t size() const { return before_[2] + count_bits(set_.words[2]); }
 
  private:
   CellSet set_;
@@ -113,15 +116,29 @@ class ExtensionArena {
 
   // By how many units assign() would let the block's piece grow at most; 0 if it would shrink.
   static uint32_t growth(const SpectralBlock& block, const HighChange& change);
+  // By how many insert() of so many cells lets it grow.
+  static uint32_t growth(const SpectralBlock& block, uint32_t more) {
+    const ExtensionLink link = ExtensionLink::unpack(block.link);
+    return ExtensionLink::units_for(link.count + more, link.width_bytes) - link.units();
+  }
 
-  // Makes room for pieces of `block_count` blocks to grow by `units` in all, beside what was
-  // promised before. False if the memory cannot be had; then nothing has changed.
-  [[nodiscard]] bool reserve(uint64_t units, size_t block_count);
+  // Books room for pieces of `block_count` blocks to grow by `units` in all, beside what was
+  // promised before.
+  void book(uint64_t units, size_t block_count);
   // The same, and keeps the room until trim(): for a slice of items that are written later.
-  [[nodiscard]] bool promise(uint64_t units, size_t block_count);
+  void promise(uint64_t units, size_t block_count);
+  // Allocates what is booked. False if the memory cannot be had; then nothing has changed.
+  [[nodiscard]] bool take() { return booked_ == capacity_ || resize(booked_); }
+  // Forgets what is promised, and what is booked and was not taken.
+  void unbook() {
+    promised_ = 0;
+    booked_ = capacity_;
+  }
 
-  // Cannot fail: the growth was reserved.
+  // Neither can fail: the growth was booked and taken.
   void assign(Blocks blocks, SpectralBlock& block, const HighChange& change);
+  // Gives cells that get full a high part of 0; `after` are all that are full then.
+  void insert(Blocks blocks, SpectralBlock& block, const FullCells& after, const CellSet& filled);
 
   // Ends all promises, and gives memory back if much more is held than is used.
   void trim(Blocks blocks);
@@ -130,7 +147,10 @@ class ExtensionArena {
   // Becomes a copy, for blocks that are copied links and all. False if the memory cannot be had.
   [[nodiscard]] bool copy_from(const ExtensionArena& other);
 
-  uint64_t capacity_bytes() const { return uint64_t{capacity_} * ExtensionLink::kUnitBytes; }
+  // Blocks that have a piece here.
+  uint32_t pieces() const { return pieces_; }
+  // What the arena takes or is about to.
+  uint64_t booked_bytes() const { return uint64_t{booked_} * ExtensionLink::kUnitBytes; }
 
  private:
   struct Free {
@@ -144,6 +164,7 @@ class ExtensionArena {
   std::byte* piece(const ExtensionLink& link) {
     return memory_.get() + size_t{link.offset_units} * ExtensionLink::kUnitBytes;
   }
+  uint32_t move(Blocks blocks, SpectralBlock& block, uint32_t units);
   void rewrite(Blocks blocks, SpectralBlock& block, const Highs& highs);
   void release(const ExtensionLink& link);
   uint32_t allocate(Blocks blocks, uint32_t units);
@@ -152,9 +173,11 @@ class ExtensionArena {
 
   std::unique_ptr<std::byte, Free> memory_;
   uint32_t capacity_ = 0;
+  uint32_t booked_ = 0;
   uint32_t used_ = 0;
   uint32_t live_ = 0;
   uint32_t promised_ = 0;
+  uint32_t pieces_ = 0;
 };
 
 }  // namespace iris::filters

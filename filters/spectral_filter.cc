@@ -37,7 +37,8 @@ uint64_t SpectralFilter::count(const ItemHash& hash, StripeTable& stripes) const
 }
 
 SpectralResult SpectralFilter::increment(const ItemHash& hash, uint64_t amount,
-                                         StripeTable& stripes, BeforeSpectralChange before_change) {
+                                         StripeTable& stripes, BeforeSpectralChange before_change,
+                                         MayGrow may_grow) {
   CHECK(amount >= 1 && amount <= kMaxSpectralCount);
   ItemCells item;
   CellPlan plan;
@@ -47,16 +48,16 @@ SpectralResult SpectralFilter::increment(const ItemHash& hash, uint64_t amount,
     StripeGuard guard(stripes, stripe_of(i, item));
     if (layers_[i]->estimate(item) == 0) continue;
     layers_[i]->plan(item, increment_edit(amount), plan);
-    return increment_here(i, hash, item, plan, amount, before_change);
+    return increment_here(i, hash, item, plan, amount, before_change, may_grow);
   }
   layers_[newest]->locate(hash, item);
   StripeGuard guard(stripes, stripe_of(newest, item));
   layers_[newest]->plan(item, increment_edit(amount), plan);
-  return increment_here(newest, hash, item, plan, amount, before_change);
+  return increment_here(newest, hash, item, plan, amount, before_change, may_grow);
 }
 
 SpectralResult SpectralFilter::add_if_absent(const ItemHash& hash, StripeTable& stripes,
-                                             BeforeSpectralChange before_change) {
+                                             BeforeSpectralChange before_change, MayGrow may_grow) {
   ItemCells item;
   const size_t newest = layers_.size() - 1;
   for (size_t i = 0; i < newest; ++i) {
@@ -70,7 +71,7 @@ SpectralResult SpectralFilter::add_if_absent(const ItemHash& hash, StripeTable& 
   StripeGuard guard(stripes, stripe_of(newest, item));
   layers_[newest]->plan(item, increment_edit(1), plan);
   if (plan.before > 0) return {SpectralStatus::kPresent, plan.before};
-  return increment_here(newest, hash, item, plan, 1, before_change);
+  return increment_here(newest, hash, item, plan, 1, before_change, may_grow);
 }
 
 SpectralResult SpectralFilter::decrement(const ItemHash& hash, uint64_t amount,
@@ -95,7 +96,8 @@ SpectralResult SpectralFilter::decrement(const ItemHash& hash, uint64_t amount,
 // Under the stripe of the item's chunk in that layer, which is its home or the newest.
 SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash& hash,
                                               const ItemCells& item, const CellPlan& plan,
-                                              uint64_t amount, BeforeSpectralChange hook) {
+                                              uint64_t amount, BeforeSpectralChange hook,
+                                              MayGrow may_grow) {
   SpectralLayer& layer = *layers_[layer_index];
   if (!plan.possible) return {SpectralStatus::kOverflow, plan.before};
   int64_t items = 0;
@@ -104,7 +106,7 @@ SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash
     if (!added) return no_place(1);
     items = *added;
   }
-  const bool reserved = layer.reserve(item, plan);
+  const bool reserved = layer.reserve(item, plan, may_grow);
   if (!reserved || !raise_sum(amount)) {
     layer.change_items(-items);
     return {reserved ? SpectralStatus::kOverflow : SpectralStatus::kNoMemory, plan.before};
@@ -173,13 +175,18 @@ SpectralResult SpectralFilter::no_place(uint64_t new_items) const {
   return {SpectralStatus::kNeedsLayer, new_items};
 }
 
-void SpectralFilter::compact(StripeTable& stripes) {
+uint64_t SpectralFilter::compact(StripeTable& stripes, uint64_t first, uint64_t count) {
+  uint64_t number = 0;  // of the layer's first chunk
   for (size_t i = 0; i < layers_.size(); ++i) {
-    for (uint64_t chunk = 0; chunk < layers_[i]->chunk_count(); ++chunk) {
+    const uint64_t chunks = layers_[i]->chunk_count();
+    for (uint64_t chunk = first - std::min(first, number); chunk < chunks; ++chunk) {
+      if (count-- == 0) return number + chunk;
       StripeGuard guard(stripes, stripe_of(i, chunk));
       layers_[i]->compact_chunk(chunk);
     }
+    number += chunks;
   }
+  return 0;
 }
 
 StripeSet SpectralFilter::stripes() const {

@@ -19,8 +19,8 @@
 // stripe is let go. "In this layer" need not, and is therefore acted on under the same stripe.
 //
 // Threads. Concurrent: hash, prefetch, increment, increment_all, add_if_absent, decrement, count,
-// compact, and the numbers. Exclusive (the caller has the filter alone): grow, clone, merged,
-// digest, stats, replay_*, and whatever takes a mutable layer.
+// compact, stats, and the numbers. Exclusive (the caller has the filter alone): grow, clone,
+// merged, digest, replay_*, and whatever takes a mutable layer.
 //
 // Invariants
 //   1. The sum of all counts is at most kMaxSpectralCount, and no cell is above the sum: so no cell
@@ -60,7 +60,7 @@ enum class SpectralStatus : uint8_t {
   kFull,           // a new item, and the filter is full and of fixed size
   kNeedsLayer,     // a new item: grow(result.count) in the exclusive state, then again
   kMaxExpansions,  // a new item, and no more layers are allowed
-  kNoMemory,       // no room for large counters
+  kNoMemory,       // no room for large counters: it may not grow, or there is none
 };
 
 struct SpectralResult {
@@ -155,19 +155,24 @@ class SpectralFilter {
     if (layers_.size() > 1) layers_[layers_.size() - 2]->prefetch(hash);
   }
   uint64_t count(const ItemHash& hash, StripeTable& stripes) const;
+  // What makes counts larger may need memory for their high parts, and asks for it first.
   SpectralResult increment(const ItemHash& hash, uint64_t amount, StripeTable& stripes,
-                           BeforeSpectralChange before_change = {});
+                           BeforeSpectralChange before_change = {}, MayGrow may_grow = {});
   // Counts the item once if its count is 0.
   SpectralResult add_if_absent(const ItemHash& hash, StripeTable& stripes,
-                               BeforeSpectralChange before_change = {});
+                               BeforeSpectralChange before_change = {}, MayGrow may_grow = {});
   SpectralResult decrement(const ItemHash& hash, uint64_t amount, StripeTable& stripes,
                            BeforeSpectralChange before_change = {});
   // All or nothing, as one step under all stripes of the items. On kOk `counts` holds the count of
   // each item after its own increment.
   SpectralResult increment_all(std::span<const SpectralIncrement> items, std::span<uint64_t> counts,
-                               StripeTable& stripes, BeforeSpectralChange before_change = {});
-  // Gives back all memory of extensions that is not needed, chunk by chunk under its stripe.
-  void compact(StripeTable& stripes);
+                               StripeTable& stripes, BeforeSpectralChange before_change = {},
+                               MayGrow may_grow = {});
+  // Gives back all memory of extensions that is not needed, chunk by chunk under its stripe. Of a
+  // large filter some chunks at a time: `count` of them from the number `first` on, where the
+  // chunks of all layers are numbered in a row. Returns with which to go on; 0: all is done.
+  uint64_t compact(StripeTable& stripes, uint64_t first = 0, uint64_t count = UINT64_MAX);
+  SpectralStats stats() const;
 
   StripeSet stripes() const;  // all that guard this filter
   // The stripe of a chunk, counted as in the dump and the snapshot: a layer's own, from 0.
@@ -212,12 +217,19 @@ class SpectralFilter {
   // extensions lie in memory. Empty layers count as not there, and the deleted total is left out:
   // a filter from which all was removed equals a fresh one.
   ContentDigest digest() const;
-  SpectralStats stats() const;
 
   // Replay of a logged change, cells and numbers apart, since a snapshot has them from different
   // moments. False if the change does not fit the filter: the log is not this filter's.
-  [[nodiscard]] bool replay_cells(const SpectralChange& change);
+  //
+  // Only cells in chunks that were copied before the change are changed: `copied` has the moment of
+  // each chunk of the layer; none: all were.
+  [[nodiscard]] bool replay_cells(const SpectralChange& change, uint64_t moment = 0,
+                                  std::span<const uint64_t> copied = {});
   [[nodiscard]] bool replay_totals(const SpectralChange& change);
+  // Begins a replay: the numbers as they were when the header was copied. False if no filter can
+  // have such numbers.
+  [[nodiscard]] bool restore_totals(uint64_t sum, uint64_t deleted,
+                                    std::span<const uint64_t> items);
   // Ends a load: what was read beside the cells, brought in line with them. False if no filter can
   // have such cells. So no file can break invariants 1 and 3, not even one with right checksums.
   [[nodiscard]] bool settle(uint64_t sum, uint64_t deleted, std::span<const uint64_t> items);
@@ -232,7 +244,8 @@ class SpectralFilter {
     return stripe_of(layer_index, layers_[layer_index]->chunk_of(item));
   }
   SpectralResult increment_here(size_t layer_index, const ItemHash& hash, const ItemCells& item,
-                                const CellPlan& plan, uint64_t amount, BeforeSpectralChange hook);
+                                const CellPlan& plan, uint64_t amount, BeforeSpectralChange hook,
+                                MayGrow may_grow);
   SpectralResult decrement_here(size_t layer_index, const ItemHash& hash, const ItemCells& item,
                                 const CellPlan& plan, uint64_t amount, BeforeSpectralChange hook);
   SpectralEdit increment_edit(uint64_t amount) const;

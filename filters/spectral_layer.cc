@@ -10,6 +10,8 @@
 namespace iris::filters {
 namespace {
 
+constexpr CellSet kAllCells{{UINT64_MAX, UINT64_MAX, UINT32_MAX}};
+
 // A block with the cells of a group set to new values, which run along with the cells: its digits,
 // and what becomes of its high parts.
 class GroupChange {
@@ -140,7 +142,7 @@ void SpectralLayer::plan(const ItemCells& item, const SpectralEdit& edit, CellPl
   if (geometry_.layout == SpectralLayout::kBlocked) {
     const ItemCells::Group& group = item.groups[0];
     if (edit.amount == 1 && plan_digits(group, edit.kind, plan)) return;
-    if (blocks()[group.block].link != 0 && plan_highs(group, edit, plan)) return;
+    if (plan_highs(group, edit, plan)) return;
   }
   plan_values(item, edit, plan);
 }
@@ -188,13 +190,14 @@ bool SpectralLayer::plan_highs(const ItemCells::Group& group, const SpectralEdit
   const FullCells all_full(digits.full());
   const CellSet full = group.cells & all_full.set();
   const CellSet rest = group.cells - full;
-  // Where digits change too, they must change as in plan_digits: by one, and none gets full. An
-  // edit of policy MI whose least cell is a digit is not for here.
+  // Where digits change too, they must change by one. An edit of policy MI whose least cell is a
+  // digit is not for here.
   const bool subtract = edit.kind == SpectralEditKind::kSubtract;
   if (!rest.empty()) {
     if (edit.amount != 1 || (!subtract && edit.kind != SpectralEditKind::kAdd)) return false;
-    if (!(subtract ? digits.zero(rest) : digits.nearly_full(rest)).empty()) return false;
+    if (subtract && !digits.zero(rest).empty()) return false;
   }
+  plan.filled = subtract ? CellSet::none() : digits.nearly_full(rest);
   plan.high_count = 0;
   uint64_t least = kMaxSpectralCount;
   full.for_each([&](uint32_t cell) {
@@ -250,19 +253,28 @@ void SpectralLayer::plan_values(const ItemCells& item, const SpectralEdit& edit,
   }
 }
 
-// Runs `change` on a chunk's arena and keeps the layer's sum of their sizes.
+// Runs `change` on a chunk's arena and keeps the layer's sums of their sizes and pieces. Returns by
+// how many bytes it grew.
 template <typename Change>
-bool SpectralLayer::change_arena(uint64_t chunk_index, Change&& change) {
+uint64_t SpectralLayer::change_arena(uint64_t chunk_index, Change&& change) {
   ExtensionArena& arena = arenas_[chunk_index];
-  const uint64_t before = arena.capacity_bytes();
-  const bool done = change(arena, chunk(chunk_index));
-  const uint64_t after = arena.capacity_bytes();
-  if (after != before) extension_bytes_.fetch_add(after - before, std::memory_order_relaxed);
-  return done;
+  const uint64_t bytes_before = arena.booked_bytes();
+  const uint64_t pieces_before = arena.pieces();
+  change(arena, chunk(chunk_index));
+  const uint64_t more = arena.booked_bytes() - bytes_before;
+  const uint64_t more_pieces = arena.pieces() - pieces_before;
+  if (more != 0) extension_bytes_.fetch_add(more, std::memory_order_relaxed);
+  if (more_pieces != 0) extended_blocks_.fetch_add(more_pieces, std::memory_order_relaxed);
+  return more;
 }
 
-bool SpectralLayer::reserve(const ItemCells& item, const CellPlan& plan) {
-  if (plan.kind != CellPlan::Kind::kValues) return true;
+// By how many units the pieces of the item's blocks grow.
+uint64_t SpectralLayer::extension_growth(const ItemCells& item, const CellPlan& plan) const {
+  if (plan.kind == CellPlan::Kind::kDigits) return 0;
+  if (plan.kind == CellPlan::Kind::kHighs) {
+    if (plan.filled.empty()) return 0;
+    return ExtensionArena::growth(blocks()[item.groups[0].block], plan.filled.size());
+  }
   uint64_t growth = 0;
   const uint64_t* values = plan.values.data();
   for (uint32_t g = 0; g < item.count; ++g) {
@@ -272,19 +284,43 @@ bool SpectralLayer::reserve(const ItemCells& item, const CellPlan& plan) {
     growth += ExtensionArena::growth(block, change.highs());
     values += group.cells.size();
   }
-  if (growth == 0) return true;
-  // Groups of one chunk share its arena: each is made ready for all of them.
-  for (uint32_t g = 0; g < item.count; ++g) {
-    const bool done = change_arena(
-        item.groups[g].block / kChunkBlocks,
-        [&](ExtensionArena& arena, auto blocks) { return arena.reserve(growth, blocks.size()); });
-    if (!done) return false;
-  }
-  return true;
+  return growth;
 }
 
-bool SpectralLayer::promise(const ItemCells& item, uint64_t largest) {
+bool SpectralLayer::reserve(const ItemCells& item, const CellPlan& plan, MayGrow may_grow) {
+  const uint64_t growth = extension_growth(item, plan);
+  if (growth == 0) return true;
+  // Groups of one chunk share its arena: each is made ready for all of them.
+  uint64_t more = 0;
+  for (uint32_t g = 0; g < item.count; ++g) {
+    more += change_arena(
+        item.groups[g].block / kChunkBlocks,
+        [&](ExtensionArena& arena, auto blocks) { arena.book(growth, blocks.size()); });
+  }
+  if (more == 0 || (may_grow(more) && take_promised(item))) return true;
+  unpromise(item);
+  return false;
+}
+
+void SpectralLayer::unpromise(const ItemCells& item) {
+  for (uint32_t g = 0; g < item.count; ++g) {
+    change_arena(item.groups[g].block / kChunkBlocks,
+                 [](ExtensionArena& arena, auto) { arena.unbook(); });
+  }
+}
+
+bool SpectralLayer::take_promised(const ItemCells& item) {
+  bool taken = true;
+  for (uint32_t g = 0; taken && g < item.count; ++g) {
+    change_arena(item.groups[g].block / kChunkBlocks,
+                 [&](ExtensionArena& arena, auto) { taken = arena.take(); });
+  }
+  return taken;
+}
+
+uint64_t SpectralLayer::promise(const ItemCells& item, uint64_t largest) {
   const uint32_t width = ExtensionLink::width_for(largest);
+  uint64_t more = 0;
   for (uint32_t g = 0; g < item.count; ++g) {
     const auto& group = item.groups[g];
     const ExtensionLink link = ExtensionLink::unpack(blocks()[group.block].link);
@@ -293,43 +329,65 @@ bool SpectralLayer::promise(const ItemCells& item, uint64_t largest) {
     const uint32_t wide = std::max(width, link.width_bytes);
     const uint64_t units = ExtensionLink::units_for(link.count, wide) - link.units() +
                            ExtensionLink::units_for(group.cells.size(), wide) + 1;
-    const bool done = change_arena(
-        group.block / kChunkBlocks,
-        [&](ExtensionArena& arena, auto blocks) { return arena.promise(units, blocks.size()); });
-    if (!done) return false;
+    more += change_arena(group.block / kChunkBlocks, [&](ExtensionArena& arena, auto blocks) {
+      arena.promise(units, blocks.size());
+    });
   }
-  return true;
+  return more;
+}
+
+uint64_t SpectralLayer::promise_block(uint64_t block_index, const CellSet& cells,
+                                      const BlockValues& values) {
+  const SpectralBlock& block = blocks()[block_index];
+  const ExtensionLink link = ExtensionLink::unpack(block.link);
+  uint32_t count = link.count;
+  uint64_t all_bits = 0;
+  const CellSet was_full = BlockDigits::load(block).full();
+  cells.for_each([&](uint32_t cell) {
+    if (values[cell] < kDigitMax) return;
+    all_bits |= values[cell] - kDigitMax;
+    count += was_full.has(cell) ? 0 : 1;
+  });
+  const uint32_t width = std::max(link.width_bytes, ExtensionLink::width_for(all_bits));
+  const uint64_t units = ExtensionLink::units_for(count, width) - link.units();
+  return change_arena(block_index / kChunkBlocks, [&](ExtensionArena& arena, auto blocks) {
+    arena.promise(units, blocks.size());
+  });
 }
 
 void SpectralLayer::apply(const ItemCells& item, const CellPlan& plan) {
-  if (plan.kind != CellPlan::Kind::kValues) {
-    const uint64_t index = item.groups[0].block;
-    SpectralBlock& block = blocks()[index];
-    plan.digits.store(block);
-    if (plan.kind == CellPlan::Kind::kDigits) return;
-    for (uint32_t i = 0; i < plan.high_count; ++i) {
-      arenas_[index / kChunkBlocks].set_high(block, plan.ranks[i], plan.values[i]);
-    }
-    return;
-  }
+  if (plan.kind != CellPlan::Kind::kValues) return apply_to_block(item.groups[0].block, plan);
   const uint64_t* values = plan.values.data();
   for (uint32_t g = 0; g < item.count; ++g) {
     const auto& group = item.groups[g];
     SpectralBlock& block = blocks()[group.block];
     const GroupChange change(block, group.cells, values);
     values += group.cells.size();
-    const uint64_t index = group.block / kChunkBlocks;
-    arenas_[index].assign(chunk(index), block, change.highs());
+    change_arena(group.block / kChunkBlocks, [&](ExtensionArena& arena, auto blocks) {
+      arena.assign(blocks, block, change.highs());
+    });
     change.digits().store(block);
   }
 }
 
+void SpectralLayer::apply_to_block(uint64_t index, const CellPlan& plan) {
+  SpectralBlock& block = blocks()[index];
+  plan.digits.store(block);
+  if (plan.kind == CellPlan::Kind::kDigits) return;
+  for (uint32_t i = 0; i < plan.high_count; ++i) {
+    arenas_[index / kChunkBlocks].set_high(block, plan.ranks[i], plan.values[i]);
+  }
+  if (plan.filled.empty()) return;
+  const FullCells full(plan.digits.full());
+  change_arena(index / kChunkBlocks, [&](ExtensionArena& arena, auto blocks) {
+    arena.insert(blocks, block, full, plan.filled);
+  });
+}
+
 void SpectralLayer::trim(const ItemCells& item) {
   for (uint32_t g = 0; g < item.count; ++g) {
-    change_arena(item.groups[g].block / kChunkBlocks, [](ExtensionArena& arena, auto blocks) {
-      arena.trim(blocks);
-      return true;
-    });
+    change_arena(item.groups[g].block / kChunkBlocks,
+                 [](ExtensionArena& arena, auto blocks) { arena.trim(blocks); });
   }
 }
 
@@ -391,17 +449,16 @@ std::span<const SpectralBlock> SpectralLayer::chunk(uint64_t index) const {
 }
 
 void SpectralLayer::compact_chunk(uint64_t index) {
-  change_arena(index, [](ExtensionArena& arena, auto blocks) {
-    arena.compact(blocks);
-    return true;
-  });
+  change_arena(index, [](ExtensionArena& arena, auto blocks) { arena.compact(blocks); });
 }
 
 bool SpectralLayer::copy_from(const SpectralLayer& other) {
   CHECK(geometry_ == other.geometry_ && nonzero_cells() == 0);
   for (uint64_t index = 0; index < chunk_count(); ++index) {
-    const bool copied = change_arena(
-        index, [&](ExtensionArena& arena, auto) { return arena.copy_from(other.arenas_[index]); });
+    bool copied = false;
+    change_arena(index, [&](ExtensionArena& arena, auto) {
+      copied = arena.copy_from(other.arenas_[index]);
+    });
     if (!copied) return false;
     const auto from = other.chunk(index);
     std::copy(from.begin(), from.end(), chunk(index).begin());
@@ -412,21 +469,26 @@ bool SpectralLayer::copy_from(const SpectralLayer& other) {
 }
 
 void SpectralLayer::read_block(uint64_t block_index, BlockValues& values) const {
+  read_cells(block_index, kAllCells, values);
+}
+
+void SpectralLayer::read_cells(uint64_t block_index, const CellSet& cells,
+                               BlockValues& values) const {
   const BlockReader counter(blocks()[block_index], arenas_[block_index / kChunkBlocks]);
-  for (uint32_t cell = 0; cell < kBlockCells; ++cell) values[cell] = counter(cell);
+  cells.for_each([&](uint32_t cell) { values[cell] = counter(cell); });
 }
 
 bool SpectralLayer::write_block(uint64_t block_index, const BlockValues& values) {
   SpectralBlock& block = blocks()[block_index];
-  const CellSet all{{UINT64_MAX, UINT64_MAX, UINT32_MAX}};
-  const GroupChange change(block, all, values.data());
-  const uint64_t index = block_index / kChunkBlocks;
-  const bool reserved = change_arena(index, [&](ExtensionArena& arena, auto blocks) {
-    return arena.reserve(ExtensionArena::growth(block, change.highs()), blocks.size());
+  const GroupChange change(block, kAllCells, values.data());
+  bool reserved = false;
+  const int64_t before = BlockDigits::load(block).nonzero_cells();
+  change_arena(block_index / kChunkBlocks, [&](ExtensionArena& arena, auto blocks) {
+    arena.book(ExtensionArena::growth(block, change.highs()), blocks.size());
+    reserved = arena.take();
+    if (reserved) arena.assign(blocks, block, change.highs());
   });
   if (!reserved) return false;
-  const int64_t before = BlockDigits::load(block).nonzero_cells();
-  arenas_[index].assign(chunk(index), block, change.highs());
   change.digits().store(block);
   change_nonzero(int64_t{change.digits().nonzero_cells()} - before);
   return true;

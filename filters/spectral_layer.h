@@ -6,7 +6,7 @@
 //     locate(hash)            where the item's cells lie
 //     [stripe of chunk_of(item) taken]
 //     plan(item, edit)        reads the cells: the count before, and what they would become
-//     reserve(item, plan)     room for high parts; the only step that may be refused
+//     reserve(item, plan, g)  room for high parts; the only step that may be refused
 //     ... the caller logs ...
 //     apply(item, plan)       writes the cells
 //
@@ -15,8 +15,9 @@
 //   kDigits   an edit by one, and no counter of the item is or gets full: the new digits, in
 //             registers. The block is the only cache line that is touched. Most items of most
 //             streams.
-//   kHighs    full cells stay full and their high parts keep their width: the new digits and some
-//             high parts to overwrite. The increments of hot items.
+//   kHighs    full cells stay full and their high parts keep their width: the new digits, some
+//             high parts to overwrite, and new ones for cells that get full. The increments of hot
+//             items.
 //   kValues   the general way, value by value; the block's piece of the arena may move.
 //
 // A classic item is up to k groups, and the whole layer counts as one chunk for locking.
@@ -39,6 +40,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "filters/cell_memory.h"
@@ -58,6 +60,28 @@ enum class SpectralEditKind : uint8_t {
   kSubtract = 1,  // from all cells
   kRaise = 2,     // all cells to at least `amount`
   kIncrease = 3,  // all cells to at least the count plus `amount`; logged as kRaise
+};
+
+// A borrowed callable that is asked whether extensions may take `more` bytes, which are counted
+// among the layer's already; none: they may. It runs under the stripes, before anything is
+// allocated or changed, and must not wait for anything.
+class MayGrow {
+ public:
+  MayGrow() = default;
+  template <typename Callable>
+  requires(!std::is_same_v<std::remove_cvref_t<Callable>, MayGrow>)
+      // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): constrained above
+      MayGrow(Callable&& callable)
+      : callable_(const_cast<void*>(static_cast<const void*>(&callable))),
+        call_([](void* target, uint64_t more) -> bool {
+          return (*static_cast<std::remove_reference_t<Callable>*>(target))(more);
+        }) {}
+
+  bool operator()(uint64_t more) const { return call_ == nullptr || call_(callable_, more); }
+
+ private:
+  void* callable_ = nullptr;
+  bool (*call_)(void*, uint64_t) = nullptr;
 };
 
 struct SpectralEdit {
@@ -85,6 +109,7 @@ struct CellPlan {
   uint64_t after;          // the count, once applied
   int64_t nonzero_change;  // cells that become non-zero, less those that become zero
   BlockDigits digits;      // kDigits and kHighs: of the block
+  CellSet filled;          // kHighs: cells that get full, with a high part of 0
   uint32_t high_count;     // kHighs: high parts to overwrite, by rank among the full cells
   std::array<uint8_t, kMaxBlockHashes> ranks;
   std::array<uint64_t, kMaxSpectralHashes> values;  // kHighs: those high parts; kValues: all cells
@@ -113,10 +138,18 @@ class SpectralLayer {
 
   uint64_t estimate(const ItemCells& item) const;
   void plan(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
-  [[nodiscard]] bool reserve(const ItemCells& item, const CellPlan& plan);
-  // Promises room for an edit of the item after which no counter is above `largest`, whatever else
-  // is done under the same stripes before it. trim() ends the promise.
-  [[nodiscard]] bool promise(const ItemCells& item, uint64_t largest);
+  // Asks only if memory has to be taken; then false if it may not or cannot.
+  [[nodiscard]] bool reserve(const ItemCells& item, const CellPlan& plan, MayGrow may_grow = {});
+  // Promises room for edits that are done later, whatever else is done under the same stripes
+  // before them: for an edit of the item after which no counter is above `largest`, or for cells of
+  // a block to get these counters, none of them smaller than it is. Return the bytes that this
+  // takes beyond those that are there or booked. take_promised() gets them; trim() ends all
+  // promises, and so does unpromise(), which leaves the memory as it is.
+  uint64_t promise(const ItemCells& item, uint64_t largest);
+  using BlockValues = std::array<uint64_t, kBlockCells>;
+  uint64_t promise_block(uint64_t block, const CellSet& cells, const BlockValues& values);
+  [[nodiscard]] bool take_promised(const ItemCells& item);
+  void unpromise(const ItemCells& item);
   void apply(const ItemCells& item, const CellPlan& plan);
   // Gives memory back that the item's chunks no longer need: after counts fell, or a promise.
   void trim(const ItemCells& item);
@@ -143,11 +176,12 @@ class SpectralLayer {
   [[nodiscard]] bool copy_from(const SpectralLayer& other);
   // The counter of every cell of a block, and back; false if the memory cannot be had, and then
   // nothing has changed. Keeps nonzero_cells() right.
-  using BlockValues = std::array<uint64_t, kBlockCells>;
   void read_block(uint64_t block, BlockValues& values) const;
+  void read_cells(uint64_t block, const CellSet& cells, BlockValues& values) const;
   [[nodiscard]] bool write_block(uint64_t block, const BlockValues& values);
 
   uint64_t extension_bytes() const { return extension_bytes_.load(std::memory_order_relaxed); }
+  uint64_t extended_blocks() const { return extended_blocks_.load(std::memory_order_relaxed); }
   uint64_t memory_bytes() const { return geometry_.memory_bytes() + extension_bytes(); }
 
  private:
@@ -179,17 +213,21 @@ class SpectralLayer {
   bool plan_digits(const ItemCells::Group& group, SpectralEditKind kind, CellPlan& plan) const;
   bool plan_highs(const ItemCells::Group& group, const SpectralEdit& edit, CellPlan& plan) const;
   void plan_values(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
+  void apply_to_block(uint64_t index, const CellPlan& plan);
+  uint64_t extension_growth(const ItemCells& item, const CellPlan& plan) const;
   template <typename Change>
-  bool change_arena(uint64_t chunk_index, Change&& change);
+  uint64_t change_arena(uint64_t chunk_index, Change&& change);
   std::pair<uint64_t, uint64_t> item_bounds() const;
 
   const SpectralGeometry geometry_;
   const uint64_t block_count_;
   CellMemory cells_;
   std::unique_ptr<ExtensionArena[]> arenas_;
-  std::atomic<uint64_t> items_{0};
+  // Apart from what every lookup reads: else each change would take that line away from all cores.
+  alignas(64) std::atomic<uint64_t> items_{0};
   std::atomic<uint64_t> nonzero_{0};
   std::atomic<uint64_t> extension_bytes_{0};
+  std::atomic<uint64_t> extended_blocks_{0};
 };
 
 inline void SpectralLayer::prefetch(const ItemHash& hash) const {

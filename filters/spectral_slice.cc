@@ -5,6 +5,10 @@
 // has its room promised, and the sum of counts is raised by the whole. Only then the record is
 // logged and the cells change; from there on nothing can fail.
 //
+// How much room that is, is guessed first, from above: an entry of full width for every cell of
+// every item. Mostly the arenas have as much. Where they do not, the blocks are gone through one by
+// one to see what becomes of them: so nothing is refused, or allocated, that is not needed.
+//
 // An item that comes twice is one item: equal hashes are brought together, they have one home and,
 // if new, one place. With policy MI the log wants the value that the cells are raised to, before
 // any of them has changed: it is the count as it was, plus the amounts of the item so far. Another
@@ -12,6 +16,8 @@
 // all the same, since it is at least the item's true count.
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -37,7 +43,7 @@ class SpectralFilter::Slice {
   }
 
   // Everything that may be refused. If it is, nothing has changed.
-  SpectralResult prepare();
+  SpectralResult prepare(MayGrow may_grow);
   void commit(std::span<uint64_t> counts, BeforeSpectralChange before_change);
 
  private:
@@ -55,13 +61,32 @@ class SpectralFilter::Slice {
     return {newest, filter_.layers_[newest]->estimate(cells_)};
   }
   uint64_t decide_changes();
-  SpectralStatus promise_all(uint64_t total);
-  void trim_all(size_t count);
+  // A block that a change touches, and where.
+  struct Touch {
+    uint32_t layer;
+    uint64_t block;
+    CellSet cells;
+    const SpectralChange* change;
+  };
+  std::optional<uint64_t> promise_guess(uint64_t total);
+  uint64_t promise_blocks();
+  uint64_t promise_block(std::span<const Touch> touches);
+  bool take_promised();
+  void unpromise_all();
+  SpectralStatus promise_all(uint64_t total, MayGrow may_grow);
+  void trim_all();
   SpectralLayer& located(const SpectralChange& change) {
     SpectralLayer& layer = *filter_.layers_[change.layer];
     layer.locate(change.hash, cells_);
     return layer;
   }
+
+  // Blocks that a change may touch.
+  uint64_t most_groups() const {
+    return filter_.params_.explicit_dimensions() ? filter_.params_.first_layer().hashes : 1;
+  }
+  // Beyond so many touches, 3 MB of them, the guess must do.
+  static constexpr uint64_t kMostTouches = 1 << 16;
 
   SpectralFilter& filter_;
   std::span<const SpectralIncrement> items_;
@@ -97,29 +122,88 @@ uint64_t SpectralFilter::Slice::decide_changes() {
   return new_items;
 }
 
-SpectralStatus SpectralFilter::Slice::promise_all(uint64_t total) {
+// The bytes that the guess misses. Nothing if a counter would leave its range: impossible while the
+// sum is right; asked all the same, so that a wrong one which came from a file is an error and not
+// the end.
+std::optional<uint64_t> SpectralFilter::Slice::promise_guess(uint64_t total) {
   const uint64_t largest = std::min(filter_.sum() + total, kMaxSpectralCount);
+  uint64_t more = 0;
   CellPlan plan;
-  for (size_t i = 0; i < changes_.size(); ++i) {
-    SpectralLayer& layer = located(changes_[i]);
-    // Always possible while the sum is right; asked all the same, so that a wrong one which came
-    // from a file is an error and not the end.
+  for (const SpectralChange& change : changes_) {
+    SpectralLayer& layer = located(change);
     layer.plan(cells_, {SpectralEditKind::kAdd, total}, plan);
-    if (plan.possible && layer.promise(cells_, largest)) continue;
-    trim_all(i + 1);
-    return plan.possible ? SpectralStatus::kNoMemory : SpectralStatus::kOverflow;
+    if (!plan.possible) return std::nullopt;
+    more += layer.promise(cells_, largest);
   }
-  return SpectralStatus::kOk;
+  return more;
 }
 
-void SpectralFilter::Slice::trim_all(size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    SpectralLayer& layer = located(changes_[i]);
-    layer.trim(cells_);
+// The bytes that are really missing.
+uint64_t SpectralFilter::Slice::promise_blocks() {
+  std::vector<Touch> touches;
+  for (const SpectralChange& change : changes_) {
+    located(change);
+    for (uint32_t g = 0; g < cells_.count; ++g) {
+      touches.push_back({change.layer, cells_.groups[g].block, cells_.groups[g].cells, &change});
+    }
   }
+  const auto place = [](const Touch& touch) { return std::pair(touch.layer, touch.block); };
+  std::sort(touches.begin(), touches.end(),
+            [&](const Touch& a, const Touch& b) { return place(a) < place(b); });
+  uint64_t more = 0;
+  for (auto first = touches.begin(); first != touches.end();) {
+    const auto end = std::find_if(
+        first, touches.end(), [&](const Touch& touch) { return place(touch) != place(*first); });
+    more += promise_block({first, end});
+    first = end;
+  }
+  return more;
 }
 
-SpectralResult SpectralFilter::Slice::prepare() {
+// All of them in one block. In whichever order: they add, or they raise.
+uint64_t SpectralFilter::Slice::promise_block(std::span<const Touch> touches) {
+  SpectralLayer& layer = *filter_.layers_[touches[0].layer];
+  const uint64_t block = touches[0].block;
+  CellSet cells = CellSet::none();
+  SpectralLayer::BlockValues values;
+  for (const Touch& touch : touches) {
+    layer.read_cells(block, touch.cells - cells, values);
+    cells = cells | touch.cells;
+    const SpectralEdit& edit = touch.change->edit;
+    const bool raise = edit.kind == SpectralEditKind::kRaise;
+    touch.cells.for_each([&](uint32_t cell) {
+      values[cell] = raise ? std::max(values[cell], edit.amount) : values[cell] + edit.amount;
+    });
+  }
+  return layer.promise_block(block, cells, values);
+}
+
+bool SpectralFilter::Slice::take_promised() {
+  return std::all_of(changes_.begin(), changes_.end(), [this](const SpectralChange& change) {
+    return located(change).take_promised(cells_);
+  });
+}
+
+SpectralStatus SpectralFilter::Slice::promise_all(uint64_t total, MayGrow may_grow) {
+  std::optional<uint64_t> more = promise_guess(total);
+  if (more && *more != 0 && changes_.size() * most_groups() <= kMostTouches) {
+    unpromise_all();
+    more = promise_blocks();
+  }
+  if (more && (*more == 0 || (may_grow(*more) && take_promised()))) return SpectralStatus::kOk;
+  unpromise_all();
+  return more ? SpectralStatus::kNoMemory : SpectralStatus::kOverflow;
+}
+
+void SpectralFilter::Slice::unpromise_all() {
+  for (const SpectralChange& change : changes_) located(change).unpromise(cells_);
+}
+
+void SpectralFilter::Slice::trim_all() {
+  for (const SpectralChange& change : changes_) located(change).trim(cells_);
+}
+
+SpectralResult SpectralFilter::Slice::prepare(MayGrow may_grow) {
   uint64_t total = 0;
   for (const SpectralIncrement& item : items_) {
     total += item.amount;  // at most 2^64 - 2: both are below 2^63
@@ -132,9 +216,9 @@ SpectralResult SpectralFilter::Slice::prepare() {
     if (!added) return filter_.no_place(new_items);
     changes_[first_new_].items = *added;
   }
-  SpectralStatus status = promise_all(total);
+  SpectralStatus status = promise_all(total, may_grow);
   if (status == SpectralStatus::kOk && !filter_.raise_sum(total)) {
-    trim_all(changes_.size());
+    trim_all();
     status = SpectralStatus::kOverflow;
   }
   if (status != SpectralStatus::kOk && new_items > 0) {
@@ -154,17 +238,17 @@ void SpectralFilter::Slice::commit(std::span<uint64_t> counts, BeforeSpectralCha
     layer.apply(cells_, plan);
     counts[i] = plan.after;
   }
-  trim_all(changes_.size());
+  trim_all();
 }
 
 SpectralResult SpectralFilter::increment_all(std::span<const SpectralIncrement> items,
                                              std::span<uint64_t> counts, StripeTable& stripes,
-                                             BeforeSpectralChange before_change) {
+                                             BeforeSpectralChange before_change, MayGrow may_grow) {
   CHECK(counts.size() >= items.size());
   if (items.empty()) return {SpectralStatus::kOk, 0};
   Slice slice(*this, items);
   StripeSetGuard guard(stripes, slice.stripes());
-  const SpectralResult result = slice.prepare();
+  const SpectralResult result = slice.prepare(may_grow);
   if (result.status == SpectralStatus::kOk) slice.commit(counts, before_change);
   return result;
 }

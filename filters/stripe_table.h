@@ -17,15 +17,16 @@
 //      StripeGuard or a StripeSetGuard.
 //   2. A stripe is held for well under a microsecond: check, append a record to the log's buffer,
 //      set bits. Nobody waits for a disk, a socket or the world lock under it. That is why it spins
-//      instead of sleeping; a holder that lost its core is waited for by yielding.
+//      instead of sleeping (spin_lock.h).
 //   3. Each lock has a cache line of its own, else neighbours would disturb each other.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include "filters/spin_lock.h"
 
 namespace iris::filters {
 
@@ -46,24 +47,14 @@ class StripeTable {
     return static_cast<uint32_t>((base + chunk) % kStripes);
   }
 
-  void lock(uint32_t index) {
-    std::atomic<bool>& held = stripes_[index].held;
-    if (!held.exchange(true, std::memory_order_acquire)) return;
-    wait_and_lock(held);
-  }
-
-  [[nodiscard]] bool try_lock(uint32_t index) {
-    return !stripes_[index].held.exchange(true, std::memory_order_acquire);
-  }
-
-  void unlock(uint32_t index) { stripes_[index].held.store(false, std::memory_order_release); }
+  void lock(uint32_t index) { stripes_[index].lock.lock(); }
+  [[nodiscard]] bool try_lock(uint32_t index) { return stripes_[index].lock.try_lock(); }
+  void unlock(uint32_t index) { stripes_[index].lock.unlock(); }
 
  private:
   struct alignas(64) Stripe {
-    std::atomic<bool> held{false};
+    SpinLock lock;
   };
-
-  static void wait_and_lock(std::atomic<bool>& held);
 
   std::array<Stripe, kStripes> stripes_;
 };

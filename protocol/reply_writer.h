@@ -71,8 +71,12 @@ class ReplyWriter {
 
   // A whole reply of one character.
   void digit_line(char type, char digit) {
-    const char bytes[] = {type, digit, '\r', '\n'};
-    raw({bytes, sizeof bytes});
+    char* to = out_.reserve(4);
+    to[0] = type;
+    to[1] = digit;
+    to[2] = '\r';
+    to[3] = '\n';
+    out_.commit(4);
   }
   void header(char type, uint64_t size) {
     if (size < 10) return digit_line(type, static_cast<char>('0' + size));

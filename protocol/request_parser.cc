@@ -1,6 +1,6 @@
-// The parser of request_parser.h. The common request, whole and well-formed, runs through
-// parse_array, read_length's digit loop and a push onto `args`; everything unusual (a cut, a sign,
-// a number too long, an error) leaves that path for a function of its own.
+// The parser of request_parser.h. The common request, short, whole and well-formed, is taken by
+// parse_short(); everything else goes the way of parse_array() or parse_inline(), where the unusual
+// (a cut, a sign, a number too long, an error) has functions of its own.
 
 #include "protocol/request_parser.h"
 
@@ -69,10 +69,31 @@ const char* find_in_line(const char* line, size_t available, uint64_t limit, siz
   return static_cast<const char*>(std::memchr(line + scanned, wanted, window - scanned));
 }
 
+bool is_crlf(const char* at) {
+  return std::memcmp(at, "\r\n", 2) == 0;
+}
+
+struct ShortLength {
+  size_t value;
+  const char* end;  // the byte after it; null: it is something else
+};
+
+// Reads "<digits> CRLF" of one or two digits, without a leading zero. Looks at four bytes at most.
+inline ShortLength read_short_length(const char* at) {
+  size_t value = static_cast<unsigned char>(*at++) - size_t{'0'};
+  if (value > 9) return {0, nullptr};
+  if (*at != '\r') {
+    const size_t digit = static_cast<unsigned char>(*at++) - size_t{'0'};
+    if (digit > 9 || value == 0) return {0, nullptr};
+    value = value * 10 + digit;
+  }
+  return {value, is_crlf(at) ? at + 2 : nullptr};
+}
+
 }  // namespace
 
-ParseStatus RequestParser::parse(char* data, size_t size, const RequestLimits& limits,
-                                 std::vector<std::string_view>& args, size_t& consumed) {
+ParseStatus RequestParser::parse_any(char* data, size_t size, const RequestLimits& limits,
+                                     std::vector<std::string_view>& args, size_t& consumed) {
   consumed = 0;
   if (!error_.empty()) return ParseStatus::kError;
   const size_t first = args.size();
@@ -88,6 +109,33 @@ ParseStatus RequestParser::parse(char* data, size_t size, const RequestLimits& l
     if (args.size() > first) return ParseStatus::kRequest;
   }
   return ParseStatus::kIncomplete;
+}
+
+size_t RequestParser::parse_short(const char* data, size_t size, const RequestLimits& limits,
+                                  std::vector<std::string_view>& args) {
+  // "$0 CRLF CRLF" is the shortest bulk, and longer than any short length's line.
+  constexpr ptrdiff_t kShortestBulk = 6;
+  const char* const end = data + size;
+  if (end - data < kShortestBulk || *data != '*') return 0;
+  const ShortLength count = read_short_length(data + 1);
+  if (count.end == nullptr || count.value == 0 || count.value > limits.max_args) return 0;
+  if (!limits.authenticated && count.value > RequestLimits::kStrangerMaxArgs) return 0;
+  const size_t first = args.size();
+  const char* at = count.end;
+  for (size_t wanted = count.value; wanted > 0; --wanted) {
+    ShortLength bytes{0, nullptr};
+    if (end - at >= kShortestBulk && *at == '$') bytes = read_short_length(at + 1);
+    const char* const payload = bytes.end;
+    if (payload == nullptr || bytes.value > limits.max_bulk_bytes ||
+        end - payload < static_cast<ptrdiff_t>(bytes.value + 2) ||
+        !is_crlf(payload + bytes.value)) {
+      args.resize(first);
+      return 0;
+    }
+    args.emplace_back(payload, bytes.value);
+    at = payload + bytes.value + 2;
+  }
+  return static_cast<size_t>(at - data);
 }
 
 ParseStatus RequestParser::parse_array(const char* data, size_t size, const RequestLimits& limits,

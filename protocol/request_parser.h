@@ -15,6 +15,10 @@
 // A header is re-read when its payload was cut (at most 22 bytes a call); a line whose end has not
 // come is searched from line_scanned_ on.
 //
+// Nearly every request is short and whole. Such a one is first tried in a single pass that keeps
+// nothing but a pointer; if it meets anything else, it gives up without a trace and the resumable
+// parser begins anew. That happens once a request at most, and costs 10 KB of reading at worst.
+//
 // Invariants:
 //  1. How the input was cut changes neither the requests nor the error: every decision depends only
 //     on bytes up to the one that decides.
@@ -57,7 +61,16 @@ class RequestParser {
   // `consumed` bytes (empty requests) are done with. kError: error() is the text to send before
   // closing.
   ParseStatus parse(char* data, size_t size, const RequestLimits& limits,
-                    std::vector<std::string_view>& args, size_t& consumed);
+                    std::vector<std::string_view>& args, size_t& consumed) {
+    if (wanted_ == 0 && error_.empty()) {
+      consumed = parse_short(data, size, limits, args);
+      if (consumed > 0) {
+        line_scanned_ = 0;  // the count's line may have been cut before
+        return ParseStatus::kRequest;
+      }
+    }
+    return parse_any(data, size, limits, args, consumed);
+  }
 
   // "ERR Protocol error: ..."; no raw byte of the client's that could end a line is in it.
   std::string_view error() const { return error_; }
@@ -79,6 +92,12 @@ class RequestParser {
     int64_t value = 0;
     size_t end = 0;
   };
+
+  // The single pass: the bytes of the request, or 0 if it is not short, not whole or not plain.
+  static size_t parse_short(const char* data, size_t size, const RequestLimits& limits,
+                            std::vector<std::string_view>& args);
+  ParseStatus parse_any(char* data, size_t size, const RequestLimits& limits,
+                        std::vector<std::string_view>& args, size_t& consumed);
 
   // These see one request: data[0] is its first byte. An empty one is "used" without an argument.
   ParseStatus parse_array(const char* data, size_t size, const RequestLimits& limits,

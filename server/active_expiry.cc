@@ -45,10 +45,12 @@ bool ActiveExpiry::collect(int64_t now_ms, int64_t deadline_ns) {
 
 void ActiveExpiry::remove_collected(int64_t now_ms) {
   engine_.world.lock_exclusive();
+  engine_.journal.begin_step();
   for (const ExpiredKey& key : expired_) {
     // It may have been removed, or given a longer life, since it was seen.
     engine_.keyspace.remove_if_expired(key.db, Database::hashed(key.name), now_ms);
   }
+  engine_.journal.end_step();
   Garbage garbage = engine_.keyspace.take_garbage();
   engine_.world.unlock_exclusive();
   engine_.reaper.dispose(std::move(garbage));

@@ -13,7 +13,7 @@ namespace iris::server {
 class BloomValue final : public Value {
  public:
   explicit BloomValue(std::unique_ptr<filters::BloomFilter> filter)
-      : Value(ValueKind::kBloom), filter_(std::move(filter)) {}
+      : Value(ValueKind::kBloom, filter->id()), filter_(std::move(filter)) {}
 
   filters::BloomFilter& filter() { return *filter_; }
   const filters::BloomFilter& filter() const { return *filter_; }
@@ -30,21 +30,25 @@ class BloomValue final : public Value {
   std::unique_ptr<filters::BloomFilter> filter_;
 };
 
+// The filter of a value; null if that is of another kind, or null itself.
+inline filters::BloomFilter* bloom_of(Value* value) {
+  return value != nullptr && value->kind() == ValueKind::kBloom
+             ? &static_cast<BloomValue*>(value)->filter()
+             : nullptr;
+}
+
 // Answers no question about membership: it becomes a BloomValue when its last byte has come.
-class LoadingBloomValue final : public Value {
+class LoadingBloomValue final : public UnreadableValue {
  public:
-  explicit LoadingBloomValue(std::unique_ptr<filters::BloomLoader> loader)
-      : Value(ValueKind::kBloomLoading), loader_(std::move(loader)) {}
+  LoadingBloomValue(std::unique_ptr<filters::BloomLoader> loader, uint64_t id)
+      : UnreadableValue(ValueKind::kBloomLoading, id), loader_(std::move(loader)) {}
 
   filters::BloomLoader& loader() { return *loader_; }
+  const filters::BloomLoader& loader() const { return *loader_; }
 
   std::string_view type_name() const override { return "bloom"; }
   std::string_view encoding() const override { return "loading"; }
   uint64_t memory_bytes() const override { return sizeof *this + loader_->memory_bytes(); }
-  uint64_t change_count() const override { return 0; }
-  Digest digest() const override { return {}; }
-  std::string serialize() const override { return {}; }
-  std::unique_ptr<Value> copy(uint64_t) const override { return nullptr; }
 
  private:
   std::unique_ptr<filters::BloomLoader> loader_;

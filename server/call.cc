@@ -49,7 +49,7 @@ uint64_t Call::memory_left_for_a_filter() const {
   const uint64_t of_one =
       config.filter_max_memory_bytes == 0 ? kNoLimit : config.filter_max_memory_bytes;
   if (config.maxmemory_bytes == 0) return of_one;
-  const uint64_t used = engine.memory.used_bytes();
+  const uint64_t used = engine.memory.counted_bytes();
   return std::min(of_one, used < config.maxmemory_bytes ? config.maxmemory_bytes - used : 0);
 }
 
@@ -72,10 +72,12 @@ ExclusiveStep::ExclusiveStep(Call& call) : call_(call), taken_(!call.exclusive) 
   call_.engine.world.leave(call_.member);
   call_.engine.world.lock_exclusive();
   call_.exclusive = true;
+  call_.engine.journal.begin_step();
 }
 
 ExclusiveStep::~ExclusiveStep() {
   if (!taken_) return;
+  call_.engine.journal.end_step();
   Garbage garbage = call_.engine.keyspace.take_garbage();
   call_.exclusive = false;
   call_.engine.world.unlock_exclusive();

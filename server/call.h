@@ -39,12 +39,12 @@ struct Call {
   // The command's name is args[0]; a subcommand's args[1].
   std::span<const std::string_view> args;
   protocol::ReplyWriter& reply;
+  const PlannedWork& planned;
 
   size_t member = 0;
   int64_t now_ms = 0;
   bool exclusive = false;
   bool failed = false;
-  PlannedWork planned = {};
 
   // What the key at args[1] holds, if that was planned and still holds; null: look it up.
   Value* planned_value() const { return plan_holds() ? planned.value : nullptr; }

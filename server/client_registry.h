@@ -25,7 +25,8 @@ enum ClientFlag : uint32_t {
   kClientUnix = 1u << 4,
   kClientNoEvict = 1u << 5,
   kClientNoTouch = 1u << 6,
-  kClientLocal = 1u << 7,  // on this machine: a Unix socket or the loopback interface
+  kClientBlocked = 1u << 8,  // it waits for the disk, or the end of its own long command
+  kClientLocal = 1u << 7,    // on this machine: a Unix socket or the loopback interface
 };
 
 // What a client calls itself.

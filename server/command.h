@@ -34,6 +34,8 @@ enum CommandFlag : uint32_t {
   kExclusive = 1u << 12,
   // Runs at once inside MULTI instead of being queued.
   kImmediate = 1u << 13,
+  // Its handler may leave the reply to Control::answer_client(); never inside EXEC.
+  kAnsweredLater = 1u << 15,
   // May run for long: timed on its own instead of with its batch.
   kSlow = 1u << 14,
 };
@@ -48,7 +50,9 @@ struct KeyPositions {
 // What can be done ahead for a command whose request has been parsed but not run yet.
 enum class Plan : uint8_t {
   kNone,
-  kKeyItems,  // args[1] is a key, every later one an item: look up, hash, prefetch
+  // args[1] is a key, and items follow: look up, hash, prefetch.
+  kKeyItem,   // args[2] is the only one, whatever comes after it
+  kKeyItems,  // all that follow are items
 };
 
 struct CommandSpec {
@@ -68,20 +72,22 @@ struct CommandSpec {
   std::span<const CommandSpec> subcommands = {};
 };
 
-// A command of the running table.
+// A command of the running table. It begins with what every call asks, copied from the spec: one
+// cache line instead of two.
 struct Command {
   const CommandSpec* spec = nullptr;
-  uint32_t id = 0;        // index of its statistics
+  Handler handler = nullptr;
+  uint32_t flags = 0;
+  uint32_t id = 0;  // index of its statistics
+  size_t min_args = 0;
+  size_t max_args = 0;
   std::string full_name;  // "config|set"
   std::vector<Argument> arguments;
   std::vector<std::string_view> categories;
   std::vector<Command> subcommands;
 
-  bool has(uint32_t flag) const { return (spec->flags & flag) != 0; }
-  bool arity_fits(size_t argc) const {
-    return spec->arity >= 0 ? argc == static_cast<size_t>(spec->arity)
-                            : argc >= static_cast<size_t>(-spec->arity);
-  }
+  bool has(uint32_t flag) const { return (flags & flag) != 0; }
+  bool arity_fits(size_t argc) const { return argc >= min_args && argc <= max_args; }
 };
 
 }  // namespace iris::server

@@ -1,6 +1,7 @@
 #include "server/command_table.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "server/text.h"
 
@@ -37,6 +38,10 @@ std::vector<std::string_view> categories_of(const CommandSpec& spec) {
 Command made_from(const CommandSpec& spec, std::string_view container, uint32_t& next_id) {
   Command command;
   command.spec = &spec;
+  command.handler = spec.handler;
+  command.flags = spec.flags;
+  command.min_args = static_cast<size_t>(std::abs(spec.arity));
+  command.max_args = spec.arity < 0 ? SIZE_MAX : command.min_args;
   command.id = next_id++;
   command.full_name = container.empty() ? std::string(spec.name)
                                         : std::string(container) + "|" + std::string(spec.name);

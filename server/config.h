@@ -93,9 +93,10 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding): see above
   std::vector<double> latency_tracking_info_percentiles{50, 99, 99.9};
 
   // Persistence.
-  bool appendonly = false;
+  bool appendonly = true;
   AppendFsync appendfsync = AppendFsync::kEverySecond;
   std::vector<SaveRule> save;
+  bool stop_writes_on_bgsave_error = true;
   uint32_t auto_aof_rewrite_percentage = 100;  // 0 = never by itself
   uint64_t auto_aof_rewrite_min_size_bytes = 64ull << 20;
 

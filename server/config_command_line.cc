@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kUsage =
     "Usage: iris-server [FILE | -] [--directive value ...] ...\n"
     "       iris-server --check-config [FILE | -] [--directive value ...] ...\n"
-    "       iris-server --check FILE ...\n"
+    "       iris-server --check [--records] FILE ...\n"
     "       iris-server --version | --help\n"
     "\n"
     "FILE is a configuration in the syntax of redis.conf, - reads it from standard input.\n"

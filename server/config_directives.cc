@@ -109,6 +109,8 @@ constexpr Directive kDirectives[] = {
      "when the log is forced to disk"},
     {"save", kSaveKind, kRuntime, "snapshot after <seconds> with <changes>, in pairs; \"\": never",
      !kSecret, Lines::kAddUp},
+    {"stop-writes-on-bgsave-error", yes_no<&Config::stop_writes_on_bgsave_error>, kRuntime,
+     "with save rules: refuse writes after a snapshot that failed, until one succeeds"},
     {"auto-aof-rewrite-percentage", integer<&Config::auto_aof_rewrite_percentage, 0, INT32_MAX>,
      kRuntime, "growth of the log that starts a rewrite; 0: never"},
     {"auto-aof-rewrite-min-size", memory<&Config::auto_aof_rewrite_min_size_bytes, 0>, kRuntime,

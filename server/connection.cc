@@ -209,6 +209,14 @@ void Connection::close_after_output() {
   uv_read_stop(stream());
 }
 
+void Connection::pause_reading() {
+  uv_read_stop(stream());
+}
+
+void Connection::go_on_reading() {
+  if (!closing_ && !close_after_output_) uv_read_start(stream(), on_allocate, on_read);
+}
+
 void Connection::note_output() {
   session.record->output_bytes.store(waiting_bytes_, std::memory_order_relaxed);
   session.record->output_chunks.store(output_.size(), std::memory_order_relaxed);

@@ -44,6 +44,9 @@ class Connection {
   void send_compactly(CompactReply reply);
   // When all that waits is sent.
   void close_after_output();
+  // A parked connection is not read.
+  void pause_reading();
+  void go_on_reading();
   uint64_t waiting_output_bytes() const { return waiting_bytes_; }
   // Closes if the soft output limit has been passed for too long.
   void check_soft_output_limit(int64_t now_ms);
@@ -58,6 +61,11 @@ class Connection {
   char* fresh_data = nullptr;
   size_t fresh_size = 0;
   bool at_end_of_input = false;
+  // Its replies that wait for the log, counted in ticks; and whether it waits itself, unread.
+  uint32_t held_outputs = 0;
+  bool parked = false;
+  // Whether it is the server that keeps it waiting, for the disk.
+  bool kept_waiting() const { return parked || session.waits_for_answer || held_outputs > 0; }
   // When the unfinished request last gained something that counts (see request-timeout).
   int64_t progress_ms = 0;
   uint64_t progress_bytes = 0;

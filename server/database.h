@@ -65,6 +65,7 @@ class Database {
   Database& operator=(Database&&) noexcept;
 
   static HashedKey hashed(std::string_view name);
+  static uint32_t slot_of(uint64_t hash) { return static_cast<uint32_t>(hash >> (64 - kSlotBits)); }
 
   Entry* find(HashedKey key);
   const Entry* find(HashedKey key) const { return const_cast<Database*>(this)->find(key); }
@@ -112,8 +113,6 @@ class Database {
     Map map = empty_map();
     uint64_t volatile_keys = 0;
   };
-
-  static uint32_t slot_of(uint64_t hash) { return static_cast<uint32_t>(hash >> (64 - kSlotBits)); }
 
   // Made at the first insertion: an empty database costs nothing.
   std::unique_ptr<Slot[]> slots_;

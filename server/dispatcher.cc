@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "server/command_help.h"
+#include "server/storage.h"
 #include "server/text.h"
 
 namespace iris::server {
@@ -19,6 +20,12 @@ constexpr int64_t kFineThresholdUs = 1000;
 // How much of an unknown command its error shows, as in Redis.
 constexpr size_t kShownBytes = 128;
 
+constexpr const char* kLogFails = "MISCONF Errors writing to the AOF file: ";
+constexpr const char* kSnapshotsFail =
+    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to "
+    "disk. Commands that may modify the data set are disabled, because this instance is configured "
+    "to report errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error "
+    "option). Please check the Redis logs for details about the RDB error.";
 constexpr std::string_view kOutOfMemory = "OOM command not allowed when used memory > 'maxmemory'.";
 
 }  // namespace
@@ -28,6 +35,13 @@ Dispatcher::Dispatcher(Engine& engine, size_t member)
 
 void Dispatcher::begin_batch(int64_t now_ms) {
   now_ms_ = now_ms;
+  ran_flags_ = 0;
+  const persistence::Log* log = engine_.journal.log();
+  const Config& config = engine_.config;
+  log_fails_ = log != nullptr && config.appendonly && log->failing();
+  snapshots_fail_ = engine_.last_snapshot_failed.load(std::memory_order_relaxed) &&
+                    config.stop_writes_on_bgsave_error && !config.save.empty();
+  obstructed_ = log_fails_ || snapshots_fail_ || engine_.loading.load(std::memory_order_relaxed);
   pending_since_ns_ = engine_.clock.monotonic_ns();
 }
 
@@ -40,17 +54,28 @@ void Dispatcher::execute(Session& session, std::span<const std::string_view> arg
                          protocol::ReplyBuffer& out) {
   const size_t start = out.size();
   protocol::ReplyWriter reply(out, session.version);
-  command = admit(session, args, command, reply);
+  if (admits_at_once(session, args.size(), command)) {
+    session.record->last_command.store(command, std::memory_order_relaxed);
+  } else {
+    command = admit(session, args, command, reply);
+  }
   if (command != nullptr) {
     if (session.transaction != nullptr && !command->has(kImmediate)) {
       queue(session, *command, args, reply);
     } else {
-      Call call{*this, engine_, stats_, session, *command, args, reply, member_, now_ms_};
-      call.planned = planned;
+      Call call{*this, engine_, stats_, session, *command, args, reply, planned, member_, now_ms_};
       run(call);
     }
   }
   if (session.reply_mode != ReplyMode::kOn) apply_reply_mode(session, out, start);
+}
+
+// Whether admit() would let it pass without a subcommand to find, told by a few comparisons. It may
+// say no to what admit() takes, never the other way round.
+inline bool Dispatcher::admits_at_once(const Session& session, size_t argc,
+                                       const Command* command) const {
+  return command != nullptr && command->arity_fits(argc) && command->subcommands.empty() &&
+         session.is_ordinary() && !obstructed_ && (!command->has(kDenyOom) || !memory_is_short());
 }
 
 // The command to run, with its subcommand resolved; null: refused, and the error is written.
@@ -80,9 +105,16 @@ const Command* Dispatcher::admit(Session& session, std::span<const std::string_v
     refuse(session, command, reply, "NOAUTH Authentication required.");
     return nullptr;
   }
-  if (command->has(kDenyOom) && engine_.config.maxmemory_bytes != 0 &&
-      !engine_.memory.allows(0, engine_.config.maxmemory_bytes)) {
+  if (command->has(kDenyOom) && memory_is_short()) {
     refuse(session, command, reply, kOutOfMemory);
+    return nullptr;
+  }
+  if (engine_.loading.load(std::memory_order_relaxed) && !command->has(kLoading)) {
+    refuse(session, command, reply, "LOADING Redis is loading the dataset in memory");
+    return nullptr;
+  }
+  if (const std::string why = command->has(kWrite) ? write_refusal() : ""; !why.empty()) {
+    refuse(session, command, reply, why);
     return nullptr;
   }
   if (session.transaction != nullptr && command->has(kNoMulti)) {
@@ -90,6 +122,11 @@ const Command* Dispatcher::admit(Session& session, std::span<const std::string_v
     return nullptr;
   }
   return command;
+}
+
+std::string Dispatcher::write_refusal() const {
+  if (log_fails_) return kLogFails + engine_.storage->log()->failure();
+  return snapshots_fail_ ? kSnapshotsFail : "";
 }
 
 void Dispatcher::refuse(Session& session, const Command* command, protocol::ReplyWriter& reply,
@@ -133,6 +170,7 @@ void Dispatcher::queue(Session& session, const Command& command,
     session.close_after_reply = true;
     return;
   }
+  transaction.writes = transaction.writes || command.has(kWrite);
   transaction.queue.push_back(std::move(queued));
   session.record->queued_commands.store(static_cast<int32_t>(transaction.queue.size()),
                                         std::memory_order_relaxed);
@@ -142,41 +180,45 @@ void Dispatcher::queue(Session& session, const Command& command,
 
 void Dispatcher::run_queued(Call& exec, const Command& command,
                             std::span<const std::string_view> args) {
-  Call call{*this, engine_, stats_, exec.session, command, args, exec.reply, member_, now_ms_};
+  static constexpr PlannedWork kNotPlanned;
+  Call call{*this, engine_,    stats_,      exec.session, command,
+            args,  exec.reply, kNotPlanned, member_,      now_ms_};
   call.exclusive = true;
   run(call);
 }
 
+// Every command comes through here. What few of them need is not inlined: it would make each save
+// more registers and clear a larger frame.
 void Dispatcher::run(Call& call) {
   const Command& command = call.command;
-  // As in Redis, what administrators say is nobody else's business: CONFIG SET has passwords.
-  if (!engine_.monitors.empty() && !command.has(kSkipMonitor | kAdmin)) {
-    engine_.monitors.show(engine_.control, engine_.clock.wall_us(), call.session.db,
-                          call.session.record->address, call.args);
-  }
+  ran_flags_ |= command.flags;
+  if (!engine_.monitors.empty()) show_to_monitors(call);
   stats_.commands_processed.add();
   if (timed_alone(call)) {
     run_timed(call);
   } else {
-    command.spec->handler(call);
-    if (!pending_.empty() && pending_.back().command_id == command.id) {
-      pending_.back().calls++;
-    } else {
-      pending_.push_back({command.id, 1});
-    }
+    command.handler(call);
+    count_call(command.id);
   }
   if (call.failed) stats_.commands[command.id].failed.add();
 }
 
-void Dispatcher::run_timed(Call& call) {
+[[gnu::noinline]] void Dispatcher::show_to_monitors(const Call& call) {
+  // As in Redis, what administrators say is nobody else's business: CONFIG SET has passwords.
+  if (call.command.has(kSkipMonitor | kAdmin)) return;
+  engine_.monitors.show(engine_.control, engine_.clock.wall_us(), call.session.db,
+                        call.session.record->address, call.args);
+}
+
+[[gnu::noinline]] void Dispatcher::run_timed(Call& call) {
   const int64_t begin_ns = engine_.clock.monotonic_ns();
   if (!pending_.empty()) share_out_time(begin_ns);
   pending_since_ns_ = begin_ns;
   if (call.command.has(kExclusive)) {
     ExclusiveStep alone(call);
-    call.command.spec->handler(call);
+    call.command.handler(call);
   } else {
-    call.command.spec->handler(call);
+    call.command.handler(call);
   }
   const int64_t end_ns = engine_.clock.monotonic_ns();
   // EXEC has run others inside; they share its time.
@@ -203,13 +245,25 @@ void Dispatcher::note_duration(const Call& call, int64_t duration_ns) {
   }
 }
 
-bool Dispatcher::timed_alone(const Call& call) const {
+inline bool Dispatcher::timed_alone(const Call& call) const {
   const Config& config = engine_.config;
-  return !call.command.has(kFast) || call.command.has(kExclusive) ||
+  return (call.command.flags & (kFast | kExclusive)) != kFast ||
          call.args.size() > kTimedAloneArgs ||
          (config.slowlog_log_slower_than_us >= 0 &&
           config.slowlog_log_slower_than_us < kFineThresholdUs) ||
          config.latency_monitor_threshold_ms == 1;
+}
+
+inline void Dispatcher::count_call(uint32_t command_id) {
+  if (!pending_.empty() && pending_.back().command_id == command_id) {
+    pending_.back().calls++;
+  } else {
+    add_pending(command_id);
+  }
+}
+
+[[gnu::noinline]] void Dispatcher::add_pending(uint32_t command_id) {
+  pending_.push_back({command_id, 1});
 }
 
 void Dispatcher::share_out_time(int64_t now_ns) {
@@ -227,6 +281,7 @@ void Dispatcher::share_out_time(int64_t now_ns) {
 void Dispatcher::apply_reply_mode(Session& session, protocol::ReplyBuffer& out, size_t start) {
   out.truncate(start);
   session.compact_reply.reset();
+  session.answer_is_unwanted = session.waits_for_answer;
   if (session.reply_mode == ReplyMode::kSkipNext) {
     session.reply_mode = ReplyMode::kSkip;
   } else if (session.reply_mode == ReplyMode::kSkip) {

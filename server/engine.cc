@@ -23,8 +23,9 @@ Engine::Engine(Config initial_config, RunFacts run_facts, Clock& clock_source,
       clock(clock_source),
       control(process_control),
       commands(command_families()),
-      world(facts.threads + 1),
-      keyspace(config.databases),
+      world(facts.threads + 2),
+      journal(facts.threads + 2),
+      keyspace(config.databases, &journal),
       stats(facts.threads + 1, commands.ids()),
       hash_seed(random_seed()) {}
 

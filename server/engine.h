@@ -2,6 +2,7 @@
 // reference. It owns no thread but the reaper's and knows no sockets.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "server/command_table.h"
 #include "server/config.h"
 #include "server/control.h"
+#include "server/journal.h"
 #include "server/keyspace.h"
 #include "server/latency_monitor.h"
 #include "server/memory.h"
@@ -21,6 +23,8 @@
 #include "server/world_lock.h"
 
 namespace iris::server {
+
+class Storage;
 
 // Facts of this run that INFO shows.
 struct RunFacts {
@@ -33,7 +37,8 @@ struct RunFacts {
 
 class Engine {
  public:
-  // Members of the world lock: the workers, numbered from 0, and the control thread.
+  // Members of the world lock: the workers, numbered from 0, the control thread and the storage
+  // thread.
   Engine(Config config, RunFacts facts, Clock& clock, Control& control);
 
   // Read inside the world lock, changed in its exclusive state.
@@ -44,6 +49,7 @@ class Engine {
   CommandTable commands;
   WorldLock world;
   filters::StripeTable stripes;
+  Journal journal;
   Keyspace keyspace;
   Memory memory;
   Stats stats;
@@ -52,8 +58,15 @@ class Engine {
   SlowLog slow_log;
   LatencyMonitor latency;
   Reaper reaper;
-  // Of all filters that are made here: see DESIGN "Hash".
+  // Of all filters that are made here, and kept in the data directory: a stranger cannot find items
+  // that collide, and all filters of a server can be merged.
   uint64_t hash_seed;
+  // What is on disk; null in tests that need none.
+  Storage* storage = nullptr;
+  // The keyspace is still being loaded: commands that need it are refused.
+  std::atomic<bool> loading{false};
+  // Storage's status has it too; this one every batch may look at.
+  std::atomic<bool> last_snapshot_failed{false};
 };
 
 }  // namespace iris::server

@@ -50,9 +50,9 @@ std::string client_flags(const ClientRecord& client) {
   };
   // In the order of Redis.
   constexpr Letter kLetters[] = {
-      {kClientMonitor, 'O'},   {kClientMulti, 'x'}, {kClientCloseAfterReply, 'c'},
-      {kClientCloseSoon, 'A'}, {kClientUnix, 'U'},  {kClientNoEvict, 'e'},
-      {kClientNoTouch, 'T'},
+      {kClientMonitor, 'O'},         {kClientMulti, 'x'},     {kClientBlocked, 'b'},
+      {kClientCloseAfterReply, 'c'}, {kClientCloseSoon, 'A'}, {kClientUnix, 'U'},
+      {kClientNoEvict, 'e'},         {kClientNoTouch, 'T'},
   };
   std::string flags;
   for (const Letter& letter : kLetters) {

@@ -113,13 +113,13 @@ void memory_section(const InfoContext& context, InfoText& text) {
   size_field(text, "maxmemory", engine.config.maxmemory_bytes);
   text.field("maxmemory_policy", "noeviction");
   fragmentation_fields(text, allocator, used, rss);
-  text.field("mem_not_counted_for_evict", 0);
+  text.field("mem_not_counted_for_evict", engine.memory.log_bytes());
   text.field("mem_replication_backlog", 0);
   text.field("mem_total_replication_buffers", 0);
   text.field("mem_clients_slaves", 0);
   text.field("mem_clients_normal", clients);
   text.field("mem_cluster_links", 0);
-  text.field("mem_aof_buffer", 0);
+  text.field("mem_aof_buffer", engine.memory.log_bytes());
   text.field("mem_allocator", allocator_name());
   text.field("active_defrag_running", 0);
   text.field("lazyfree_pending_objects", engine.reaper.pending());

@@ -103,41 +103,6 @@ void cpu_section(const InfoContext&, InfoText& text) {
   cpu_times(text, RUSAGE_THREAD, "_main_thread");
 }
 
-// There is no persistence yet, so nothing runs, nothing was saved and nothing failed.
-void persistence_section(const InfoContext& context, InfoText& text) {
-  text.section("Persistence");
-  text.field("loading", 0);
-  text.field("async_loading", 0);
-  text.field("current_cow_peak", 0);
-  text.field("current_cow_size", 0);
-  text.field("current_cow_size_age", 0);
-  text.field("current_fork_perc", "0.00");
-  text.field("current_save_keys_processed", 0);
-  text.field("current_save_keys_total", 0);
-  text.field("rdb_changes_since_last_save", 0);
-  text.field("rdb_bgsave_in_progress", 0);
-  text.field("rdb_last_save_time", context.engine.facts.started_ms / 1000);
-  text.field("rdb_last_bgsave_status", "ok");
-  text.field("rdb_last_bgsave_time_sec", -1);
-  text.field("rdb_current_bgsave_time_sec", -1);
-  text.field("rdb_saves", 0);
-  text.field("rdb_last_cow_size", 0);
-  text.field("rdb_last_load_keys_expired", 0);
-  text.field("rdb_last_load_keys_loaded", 0);
-  text.field("aof_enabled", 0);
-  text.field("aof_rewrite_in_progress", 0);
-  text.field("aof_rewrite_scheduled", 0);
-  text.field("aof_last_rewrite_time_sec", -1);
-  text.field("aof_current_rewrite_time_sec", -1);
-  text.field("aof_last_bgrewrite_status", "ok");
-  text.field("aof_rewrites", 0);
-  text.field("aof_rewrites_consecutive_failures", 0);
-  text.field("aof_last_write_status", "ok");
-  text.field("aof_last_cow_size", 0);
-  text.field("module_fork_in_progress", 0);
-  text.field("module_fork_last_cow_size", 0);
-}
-
 void replication_section(const InfoContext& context, InfoText& text) {
   // The other way round than the run id: each start is a new history, and the two must differ.
   const std::string& run_id = context.engine.facts.run_id;

@@ -7,10 +7,13 @@
 //   1. An expired key is missing for every reader, whether or not it has been removed yet.
 //   2. Each change of the keyspace bumps generation(); a pointer found under an older generation
 //      must be looked up again.
-//   3. What is removed is not freed here but put on the garbage heap: unmapping a filter of a
+//   3. Each change is told to the journal, and to the watcher before it happens: so the log knows
+//      all of them, and a snapshot can list a slot as it was.
+//   4. What is removed is not freed here but put on the garbage heap: unmapping a filter of a
 //      gigabyte takes long, and nobody should wait for it in the exclusive state.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -19,8 +22,22 @@
 #include <vector>
 
 #include "server/database.h"
+#include "server/journal.h"
 
 namespace iris::server {
+
+// Sees changes before they happen, in the exclusive state.
+class KeyspaceWatcher {
+ public:
+  virtual ~KeyspaceWatcher() = default;
+  virtual void slot_will_change(size_t db, uint32_t slot) = 0;
+  // Flushed or swapped.
+  virtual void database_will_change(size_t db) = 0;
+  // It has come into the keyspace, with content that the log does not tell: see Birth.
+  virtual void value_born(Value& value, Birth::Kind birth) = 0;
+  // No key holds it any more. It may be freed after this.
+  virtual void value_dropped(const Value& value) = 0;
+};
 
 // What WATCH remembers of a key and EXEC compares; all zero: there is no such key.
 struct KeyVersion {
@@ -39,7 +56,11 @@ struct Garbage {
 
 class Keyspace {
  public:
-  explicit Keyspace(size_t databases) : databases_(databases) {}
+  explicit Keyspace(size_t databases, Journal* journal = nullptr)
+      : databases_(databases), journal_(journal) {}
+
+  // Null: nobody watches.
+  void set_watcher(KeyspaceWatcher* watcher) { watcher_ = watcher; }
 
   // Null if there is no such key or it has expired.
   Entry* find(size_t db, HashedKey key, int64_t now_ms) {
@@ -50,11 +71,11 @@ class Keyspace {
 
   // Creates or replaces the key. References to other entries become invalid.
   Entry& put(size_t db, HashedKey key, std::unique_ptr<Value> value, int64_t expire_at_ms,
-             int64_t now_ms);
+             int64_t now_ms, const Birth& birth = {});
   // False if there is no such key (an expired one is removed and counted as expired).
   bool remove(size_t db, HashedKey key, int64_t now_ms);
-  // Takes the value out to put it elsewhere (RENAME, MOVE); null if there is no such key.
-  std::unique_ptr<Value> take(size_t db, HashedKey key, int64_t now_ms);
+  // Gives the key, which must exist, another name or database and replaces what is there.
+  void move(size_t from_db, HashedKey from, size_t to_db, HashedKey to, int64_t now_ms);
   bool remove_if_expired(size_t db, HashedKey key, int64_t now_ms);
   void set_expiry(size_t db, HashedKey key, Entry& entry, int64_t expire_at_ms);
   void flush(size_t db);
@@ -63,6 +84,8 @@ class Keyspace {
 
   // An identity for a value that is about to be made.
   uint64_t next_id() { return ++last_id_; }
+  // Recovery has met this identity: it must not be given out again.
+  void skip_id(uint64_t id) { last_id_ = std::max(last_id_, id); }
 
   const Database& database(size_t db) const { return databases_[db]; }
   size_t databases() const { return databases_.size(); }
@@ -71,9 +94,14 @@ class Keyspace {
   void reset_expired_keys() { expired_keys_.store(0, std::memory_order_relaxed); }
 
  private:
-  void changed() { generation_++; }
+  void changed(size_t db, HashedKey key);
+  void all_changed(size_t db);
+  Entry& insert(size_t db, HashedKey key, Entry entry, int64_t now_ms);
+  void drop(size_t db, HashedKey key);
 
   std::vector<Database> databases_;
+  Journal* journal_;
+  KeyspaceWatcher* watcher_ = nullptr;
   uint64_t generation_ = 1;
   uint64_t last_id_ = 0;
   uint64_t last_stamp_ = 0;

@@ -7,11 +7,14 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <random>
 #include <string>
+#include <vector>
 
 #include <spdlog/spdlog.h>
 
+#include "persistence/file_check.h"
 #include "server/config_command_line.h"
 #include "server/crash_report.h"
 #include "server/log.h"
@@ -50,6 +53,17 @@ int fail(const std::string& reason) {
   return 1;
 }
 
+int check_files(std::vector<std::string> paths) {
+  iris::persistence::FileCheckOptions options;
+  options.print_records = std::erase(paths, "--records") > 0;
+  bool sound = true;
+  for (const std::string& path : paths) {
+    iris::persistence::FileSystem& files = iris::persistence::real_file_system();
+    sound = iris::persistence::check_file(files, path, std::cout, options) && sound;
+  }
+  return sound ? 0 : 1;
+}
+
 int run(const CommandLine& line) {
   const Config& config = line.config;
   if (chdir(config.dir.c_str()) != 0) {
@@ -58,6 +72,7 @@ int run(const CommandLine& line) {
   if (const std::string error = open_log(config); !error.empty()) return fail(error);
   if (config.daemonize) go_into_background();
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of a write
   install_crash_report(config.logfile);
 
   Clock clock;
@@ -67,8 +82,7 @@ int run(const CommandLine& line) {
     return config.logfile.empty() ? 1 : fail(error);
   }
   const PidFile pid_file(config);
-  server.run();
-  return 0;
+  return server.run();
 }
 
 }  // namespace
@@ -76,5 +90,5 @@ int run(const CommandLine& line) {
 int main(int argc, char** argv) {
   const CommandLine line = parse_command_line(argc, argv);
   if (const std::optional<int> code = answer_command_line(line, stdout, stderr)) return *code;
-  return run(line);
+  return line.action == Action::kCheckFiles ? check_files(line.files) : run(line);
 }

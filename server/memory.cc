@@ -119,10 +119,15 @@ uint64_t Memory::used_bytes() const {
          filters::CellMemory::mapped_bytes();
 }
 
+uint64_t Memory::counted_bytes() const {
+  const uint64_t used = used_bytes();
+  return used - std::min(used, log_bytes());
+}
+
 bool Memory::allows(uint64_t more, uint64_t limit) const {
   if (limit == 0) return true;
-  const uint64_t used = used_bytes();
-  return used <= limit && allocated_size(more) <= limit - used;
+  const uint64_t counted = counted_bytes();
+  return counted <= limit && allocated_size(more) <= limit - counted;
 }
 
 void Memory::announce(uint64_t bytes) {
@@ -130,17 +135,18 @@ void Memory::announce(uint64_t bytes) {
   announced_.fetch_add(allocated_size(bytes), std::memory_order_relaxed);
 }
 
-void Memory::sample() {
+void Memory::sample(uint64_t log_bytes) {
   // Announced after this line and before the allocator is asked: counted twice until the next
   // sample, which errs on the safe side.
   announced_.store(0, std::memory_order_relaxed);
+  log_bytes_.store(log_bytes, std::memory_order_relaxed);
   sampled_.store(allocator_figures().allocated, std::memory_order_relaxed);
   const uint64_t used = used_bytes();
   if (used > peak_bytes()) peak_.store(used, std::memory_order_relaxed);
 }
 
 void Memory::note_startup() {
-  sample();
+  sample(0);
   startup_.store(used_bytes(), std::memory_order_relaxed);
 }
 

@@ -31,13 +31,18 @@ uint64_t resident_bytes();
 class Memory {
  public:
   uint64_t used_bytes() const;
+  // The same without the log's buffer, which has a limit of its own: what `maxmemory` is held
+  // against, as in Redis.
+  uint64_t counted_bytes() const;
+  uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
   // Whether `more` bytes would stay within `limit` (0: no limit).
   bool allows(uint64_t more, uint64_t limit) const;
   // Somebody is about to allocate so much. Large cells are not counted here: their mappings count
   // themselves.
   void announce(uint64_t bytes);
-  // Asks the allocator again; called by the background round.
-  void sample();
+  // Asks the allocator again; called by the background round. `log_bytes` is what the log's buffer
+  // takes of it.
+  void sample(uint64_t log_bytes);
 
   uint64_t peak_bytes() const { return peak_.load(std::memory_order_relaxed); }
   void reset_peak() { peak_.store(used_bytes(), std::memory_order_relaxed); }
@@ -47,6 +52,7 @@ class Memory {
 
  private:
   std::atomic<uint64_t> sampled_{0};
+  std::atomic<uint64_t> log_bytes_{0};
   std::atomic<uint64_t> announced_{0};
   std::atomic<uint64_t> peak_{0};
   std::atomic<uint64_t> startup_{0};

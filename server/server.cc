@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -20,6 +21,10 @@
 namespace iris::server {
 
 namespace {
+
+// So long nobody is let in while the data set is loaded: most are small, and their clients need not
+// know LOADING.
+constexpr auto kQuickLoad = std::chrono::milliseconds(1000);
 
 // Of each background round's time, the part that removing expired keys may take.
 constexpr int64_t kExpiryShare = 4;
@@ -52,12 +57,15 @@ bool accepts_locals_only(const Config& config) {
 
 Server::Server(Config config, RunFacts facts, Clock& clock)
     : engine_(std::move(config), std::move(facts), clock, *this),
+      // main has gone to the directory `dir`.
+      storage_(engine_, persistence::real_file_system(), ".", engine_.facts.threads + 1),
       expiry_(engine_, engine_.facts.threads),
       hz_(engine_.config.hz),
       maxclients_(engine_.config.maxclients),
       keepalive_s_(engine_.config.tcp_keepalive_s),
       locals_only_(accepts_locals_only(engine_.config)),
       supervised_(engine_.config.supervised) {
+  engine_.storage = &storage_;
   CHECK(uv_loop_init(&loop_) == 0);
   uv_async_init(&loop_, &wake_,
                 [](uv_async_t* async) { static_cast<Server*>(async->data)->on_wake(); });
@@ -96,10 +104,13 @@ std::string Server::listen() {
   if (sockets.unix_socket >= 0) {
     listeners_.push_back(std::make_unique<Listener>(&loop_, sockets.unix_socket, true, accepted));
   }
-  return sockets.error;
+  return sockets.error.empty() ? storage_.lock_directory() : sockets.error;
 }
 
-void Server::run() {
+int Server::run() {
+  announce();
+  storage_.start([this](const std::string& error) { loaded(error); });
+  wait_for_quick_load();
   workers_running_ = workers_.size();
   for (auto& worker : workers_) {
     worker->start([this] {
@@ -108,12 +119,34 @@ void Server::run() {
   }
   engine_.memory.note_startup();
   restart_timer(engine_.config.hz);
-  announce();
-  notify_service_manager(supervised_, "READY=1\n");
   uv_run(&loop_, UV_RUN_DEFAULT);
+  {
+    std::lock_guard<std::mutex> lock(load_mutex_);
+    loop_ended_ = true;
+  }
   for (auto& worker : workers_) worker->join();
+  const ShutdownSave save = shutdown_save_;
+  const bool saved = storage_.stop(save == ShutdownSave::kYes || (save == ShutdownSave::kByRules &&
+                                                                  !engine_.config.save.empty()));
   if (!engine_.config.unixsocket.empty()) unlink(engine_.config.unixsocket.c_str());
-  spdlog::info("Iris is now ready to exit, bye bye...");
+  if (saved) spdlog::info("Iris is now ready to exit, bye bye...");
+  return saved ? 0 : 1;
+}
+
+// On the storage thread.
+void Server::loaded(const std::string& error) {
+  {
+    std::lock_guard<std::mutex> lock(load_mutex_);
+    load_done_ = true;
+    load_error_ = error;
+    if (!loop_ended_) uv_async_send(&wake_);
+  }
+  load_ended_.notify_all();
+}
+
+void Server::wait_for_quick_load() {
+  std::unique_lock<std::mutex> lock(load_mutex_);
+  load_ended_.wait_for(lock, kQuickLoad, [this] { return load_done_; });
 }
 
 void Server::announce() const {
@@ -125,7 +158,6 @@ void Server::announce() const {
     spdlog::info("Listening on port {} of{}", config.port, addresses);
   }
   if (!config.unixsocket.empty()) spdlog::info("Listening on {}", config.unixsocket);
-  spdlog::info("Ready to accept connections");
 }
 
 // --- connections ---
@@ -175,6 +207,15 @@ void Server::send_to_client(const ClientRecord& client, std::string bytes) {
   });
 }
 
+void Server::answer_client(const ClientRecord& client, std::string reply) {
+  workers_[client.worker]->post(
+      [id = client.id, reply = std::move(reply)](Worker& worker) { worker.answer(id, reply); });
+}
+
+void Server::go_on_later(const ClientRecord& client, Turn turn) {
+  workers_[client.worker]->go_on_later(client.id, std::move(turn));
+}
+
 // --- the end ---
 
 void Server::on_signal(int signal) {
@@ -187,12 +228,24 @@ void Server::on_signal(int signal) {
                                   : "Received SIGTERM, shutting down");
 }
 
-void Server::shut_down() {
+void Server::shut_down(ShutdownSave save) {
+  shutdown_save_ = save;
   shutdown_asked_ = true;
   uv_async_send(&wake_);
 }
 
 void Server::on_wake() {
+  {
+    std::lock_guard<std::mutex> lock(load_mutex_);
+    if (!load_error_.empty()) {
+      spdlog::error("{}", load_error_);
+      begin_shutdown("The data set cannot be loaded");
+    } else if (load_done_ && !ready_) {
+      ready_ = true;
+      spdlog::info("Ready to accept connections");
+      notify_service_manager(supervised_, "READY=1\n");
+    }
+  }
   if (shutdown_asked_) begin_shutdown("SHUTDOWN was asked for");
   if (!shutting_down_) restart_timer(hz_);
   if (!shutting_down_ || workers_running_ > 0) return;
@@ -212,7 +265,12 @@ void Server::begin_shutdown(const std::string& reason) {
 
 // --- in the background ---
 
+void Server::log_advanced() {
+  for (auto& worker : workers_) worker->log_advanced();
+}
+
 void Server::config_changed(const Config& before, const Config& after) {
+  storage_.config_changed(after);
   set_log_level(after.loglevel);
   if (after.maxclients != before.maxclients) reserve_descriptors(after.maxclients);
   maxclients_ = after.maxclients;
@@ -229,9 +287,9 @@ void Server::restart_timer(uint32_t hz) {
 }
 
 void Server::background_round() {
-  engine_.memory.sample();
+  engine_.memory.sample(storage_.log_memory_bytes());
   engine_.stats.sample_rates(engine_.clock.monotonic_ms());
-  if (!shutting_down_) expiry_.run(1'000'000 / hz_ / kExpiryShare);
+  if (!shutting_down_ && !engine_.loading) expiry_.run(1'000'000 / hz_ / kExpiryShare);
 }
 
 }  // namespace iris::server

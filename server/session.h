@@ -23,6 +23,7 @@ struct QueuedCommand {
 struct Transaction {
   std::vector<QueuedCommand> queue;
   size_t queued_bytes = 0;
+  bool writes = false;  // one of them changes something
   bool broken = false;  // a command could not be queued: EXEC will refuse
 };
 
@@ -52,10 +53,18 @@ struct Session {
   protocol::Version version = protocol::Version::kResp2;
   bool authenticated = false;
   bool close_after_reply = false;
+  // Nothing more is run for it until Control::answer_client().
+  bool waits_for_answer = false;
+  bool answer_is_unwanted = false;  // CLIENT REPLY said so
   ReplyMode reply_mode = ReplyMode::kOn;
   std::unique_ptr<Transaction> transaction;
   std::vector<WatchedKey> watched;
   std::unique_ptr<CompactReply> compact_reply;
+
+  // Nothing stands between a request and its handler, or a reply and its client.
+  bool is_ordinary() const {
+    return authenticated && transaction == nullptr && reply_mode == ReplyMode::kOn;
+  }
 };
 
 }  // namespace iris::server

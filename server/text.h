@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,20 @@ std::optional<int64_t> parse_integer(std::string_view text);
 // A finite or infinite number, all of the text; never NaN.
 std::optional<double> parse_real(std::string_view text);
 
+// Equality of names: short and mostly equal. A few loads of a fixed size, which may overlap, cover
+// any length up to 16 without a call or a loop.
+inline bool equal_names(std::string_view a, std::string_view b) {
+  const size_t size = a.size();
+  if (size != b.size()) return false;
+  const auto same_ends = [&](size_t bytes) {
+    return std::memcmp(a.data(), b.data(), bytes) == 0 &&
+           std::memcmp(a.data() + size - bytes, b.data() + size - bytes, bytes) == 0;
+  };
+  if (size >= 8 && size <= 16) return same_ends(8);
+  if (size >= 4 && size < 8) return same_ends(4);
+  if (size > 0 && size < 4) return same_ends(1) && a[size / 2] == b[size / 2];
+  return a == b;
+}
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 std::string lower_case(std::string_view text);
 

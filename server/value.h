@@ -11,7 +11,13 @@
 
 namespace iris::server {
 
-enum class ValueKind : uint8_t { kBloom, kBloomLoading, kSpectral, kSpectralLoading };
+enum class ValueKind : uint8_t {
+  kBloom,
+  kBloomLoading,
+  kSpectral,
+  kSpectralLoading,
+  kHollow,  // only while a snapshot is read: something that was deleted before it was saved
+};
 
 class Value {
  public:
@@ -22,6 +28,8 @@ class Value {
   Value& operator=(const Value&) = delete;
 
   ValueKind kind() const { return kind_; }
+  // Never used twice; of a filter it is the filter's own.
+  uint64_t id() const { return id_; }
 
   // What TYPE answers.
   virtual std::string_view type_name() const = 0;
@@ -39,10 +47,23 @@ class Value {
   virtual std::unique_ptr<Value> copy(uint64_t id) const = 0;
 
  protected:
-  explicit Value(ValueKind kind) : kind_(kind) {}
+  Value(ValueKind kind, uint64_t id) : id_(id), kind_(kind) {}
 
  private:
-  ValueKind kind_;
+  const uint64_t id_;
+  const ValueKind kind_;
+};
+
+// A value whose content nobody can read: it is still being loaded, or is gone.
+class UnreadableValue : public Value {
+ public:
+  uint64_t change_count() const override { return 0; }
+  Digest digest() const override { return {}; }
+  std::string serialize() const override { return {}; }
+  std::unique_ptr<Value> copy(uint64_t) const override { return nullptr; }
+
+ protected:
+  using Value::Value;
 };
 
 }  // namespace iris::server

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -11,6 +12,7 @@
 #include "server/bloom_value.h"
 #include "server/connection.h"
 #include "server/spectral_value.h"
+#include "server/text.h"
 
 namespace iris::server {
 
@@ -39,7 +41,8 @@ Worker::Worker(Engine& engine, size_t member)
       stats_(engine.stats.member(member)),
       member_(member),
       dispatcher_(engine, member),
-      arena_(new char[kArenaBytes]) {
+      arena_(new char[kArenaBytes]),
+      requests_(new Request[kBatchRequests]) {
   hashes_.reserve(kBatchItems);
   CHECK(uv_loop_init(&loop_) == 0);
   uv_check_init(&loop_, &after_poll_);
@@ -131,6 +134,14 @@ void Worker::opened(Connection& connection) {
 }
 
 void Worker::closed(Connection& connection) {
+  if (connection.held_outputs > 0) {
+    for (HeldOutputs& held : held_) {
+      for (Output& output : held.outputs) {
+        if (output.connection == &connection) output.connection = nullptr;
+      }
+    }
+  }
+  if (connection.parked) std::erase(parked_, &connection);
   const uint64_t id = connection.session.record->id;
   engine_.monitors.remove(id);
   engine_.clients.remove(id);
@@ -166,7 +177,17 @@ void Worker::end_of_input(Connection& connection) {
   if (connection.fresh_size > 0) {
     connection.at_end_of_input = true;
   } else {
-    connection.close_after_output();  // it may have closed only its own half, and still read
+    end_connection(connection);
+  }
+}
+
+// It may have closed only its own half, and still read.
+void Worker::end_connection(Connection& connection) {
+  if (connection.held_outputs > 0) {
+    connection.session.close_after_reply = true;
+    connection.pause_reading();
+  } else {
+    connection.close_after_output();
   }
 }
 
@@ -174,17 +195,20 @@ void Worker::end_of_input(Connection& connection) {
 
 void Worker::tick() {
   if (ready_.empty()) return;
+  persistence::Lsn lsn = 0;
   {
     InsideWorld inside(engine_.world, member_);
     dispatcher_.begin_batch(engine_.clock.wall_ms());
     for (Connection* connection : ready_) read_requests(*connection);
     run_batch();
     dispatcher_.end_batch();
+    lsn = lsn_to_wait_for();
   }
-  write_outputs();
+  write_outputs(lsn);
   for (Connection* connection : ready_) {
     connection->fresh_size = 0;
-    if (connection->at_end_of_input) connection->close_after_output();
+    const bool has_more_to_run = connection->parked || connection->session.waits_for_answer;
+    if (connection->at_end_of_input && !has_more_to_run) end_connection(*connection);
   }
   ready_.clear();
   arena_used_ = 0;
@@ -197,12 +221,20 @@ void Worker::read_requests(Connection& connection) {
   char* data = gathered_input(connection, size);
   protocol::RequestLimits limits;
   limits.max_bulk_bytes = engine_.config.proto_max_bulk_bytes;
+  const Wait must_wait = who_must_wait();
   while (size > 0 && !connection.closing() && !session.close_after_reply) {
     limits.authenticated = session.authenticated;
     const size_t first_arg = args_.size();
     size_t consumed = 0;
     const protocol::ParseStatus status =
         connection.parser.parse(data, size, limits, args_, consumed);
+    const Command* command =
+        status == protocol::ParseStatus::kRequest ? find_command(args_[first_arg]) : nullptr;
+    if (must_wait != Wait::kNobody && must_park(must_wait, command, *data)) {
+      args_.resize(first_arg);
+      park(connection);
+      break;
+    }
     data += consumed;
     size -= consumed;
     if (status == protocol::ParseStatus::kIncomplete) break;
@@ -211,9 +243,17 @@ void Worker::read_requests(Connection& connection) {
       fail_protocol(connection, connection.parser.error());
       break;
     }
-    plan(connection, first_arg);
+    plan(connection, first_arg, command);
+    if (command != nullptr && command->has(kAnsweredLater)) {
+      run_batch();
+      if (session.waits_for_answer) {
+        connection.pause_reading();
+        session.record->set_flag(kClientBlocked, true);
+        break;
+      }
+    }
     // Before authentication one at a time: AUTH changes how the next one is parsed.
-    if (requests_.size() >= kBatchRequests || hashes_.size() + kPlannedItems > kBatchItems ||
+    if (requests_used_ >= kBatchRequests || hashes_.size() + kPlannedItems > kBatchItems ||
         !session.authenticated) {
       run_batch();
     }
@@ -269,38 +309,45 @@ void Worker::fail_protocol(Connection& connection, std::string_view error) {
   outputs_.push_back({&connection, begin, output_.size()});
 }
 
-void Worker::plan(Connection& connection, size_t first_arg) {
-  Request request{};
-  request.connection = &connection;
-  request.first_arg = static_cast<uint32_t>(first_arg);
-  request.argc = static_cast<uint32_t>(args_.size() - first_arg);
-  request.command = find_command(args_[first_arg]);
-  if (request.command != nullptr && request.command->spec->plan == Plan::kKeyItems &&
+void Worker::plan(Connection& connection, size_t first_arg, const Command* command) {
+  Request& request = requests_[requests_used_++];
+  request = {&connection, command, static_cast<uint32_t>(first_arg),
+             static_cast<uint32_t>(args_.size() - first_arg)};
+  if (request.command != nullptr && request.command->spec->plan != Plan::kNone &&
       request.argc > 2) {
     plan_items(request);
   }
-  requests_.push_back(request);
 }
 
-const Command* Worker::find_command(std::string_view name) {
-  if (name != last_name_) {
+inline const Command* Worker::find_command(std::string_view name) {
+  if (!equal_names(name, last_name_)) {
     last_name_ = name;
     last_command_ = engine_.commands.find(name);
   }
   return last_command_;
 }
 
+// Most requests of a batch are about the same key. Nothing can change the keyspace before they run.
+inline Entry* Worker::find_entry(uint32_t db, std::string_view key) {
+  if (last_entry_ == nullptr || db != last_key_db_ || !equal_names(key, last_key_)) {
+    last_entry_ = engine_.keyspace.find(db, Database::hashed(key), dispatcher_.now_ms());
+    last_key_ = key;
+    last_key_db_ = db;
+  }
+  return last_entry_;
+}
+
 // Looks the key up, hashes the items and asks for the memory that they will touch. Whether the
 // command may run at all is decided when it does; until then this changes nothing that counts.
 void Worker::plan_items(Request& request) {
   Session& session = request.connection->session;
-  if (!session.authenticated) return;
+  if (!session.authenticated || engine_.loading.load(std::memory_order_relaxed)) return;
   const std::string_view* args = args_.data() + request.first_arg;
-  Entry* entry = engine_.keyspace.find(session.db, Database::hashed(args[1]), dispatcher_.now_ms());
+  Entry* entry = find_entry(session.db, args[1]);
   if (entry == nullptr) return;
   const size_t begin = hashes_.size();
-  const size_t items =
-      std::min<size_t>({request.argc - 2, kPlannedItems, hashes_.capacity() - begin});
+  const size_t given = request.command->spec->plan == Plan::kKeyItem ? 1 : request.argc - 2;
+  const size_t items = std::min({given, kPlannedItems, hashes_.capacity() - begin});
   const auto hash_and_prefetch = [&](const auto& filter) {
     for (size_t i = 0; i < items; i++) {
       hashes_.push_back(filter.hash(args[2 + i]));
@@ -322,7 +369,7 @@ void Worker::plan_items(Request& request) {
 }
 
 void Worker::run_batch() {
-  for (const Request& request : requests_) {
+  for (const Request& request : std::span(requests_.get(), requests_used_)) {
     Connection& connection = *request.connection;
     Session& session = connection.session;
     if (connection.closing() || session.close_after_reply) continue;
@@ -336,30 +383,64 @@ void Worker::run_batch() {
         outputs_.push_back({&connection, begin, output_.size()});
       }
     }
-    if (session.compact_reply != nullptr) {
-      write_outputs();
-      connection.send_compactly(std::move(*std::exchange(session.compact_reply, nullptr)));
-    }
-    if (output_.size() > kOutputBytes) write_outputs();
+    if (session.compact_reply != nullptr) compact_ = std::move(session.compact_reply);
+    if (compact_ != nullptr || output_.size() > kOutputBytes) write_outputs(lsn_to_wait_for());
   }
-  requests_.clear();
+  requests_used_ = 0;
   args_.clear();
   hashes_.clear();
+  last_entry_ = nullptr;
 }
 
 // --- write ---
 
-void Worker::write_outputs() {
-  for (const Output& output : outputs_) {
-    output.connection->send(output_.view().substr(output.begin, output.end - output.begin));
+// What must be durable before a reply to anything that has run so far may leave; 0: nothing more
+// than is. Inside the world lock.
+persistence::Lsn Worker::lsn_to_wait_for() const {
+  persistence::Log* log = engine_.journal.log();
+  const Config& config = engine_.config;
+  if (log == nullptr || !config.appendonly || config.appendfsync == AppendFsync::kNo) return 0;
+  // Nothing has changed in this batch; what it saw is in memory, and that is all there is now.
+  if (dispatcher_.log_fails()) return 0;
+  if (config.appendfsync == AppendFsync::kEverySecond &&
+      !(dispatcher_.ran_writes() && log->sync_is_late())) {
+    return 0;
   }
-  // A connection may have several outputs: only now has it sent the last one.
-  for (const Output& output : outputs_) {
-    if (output.connection->session.close_after_reply) output.connection->close_after_output();
+  const persistence::Lsn end = log->end();
+  if (log->durable() >= end) return 0;
+  log->hurry();
+  return end;
+}
+
+void Worker::write_outputs(persistence::Lsn lsn) {
+  if (outputs_.empty()) return;
+  if (lsn == 0 && !held_.empty()) send_past_held();
+  if (!outputs_.empty() && (lsn != 0 || !held_.empty())) {
+    hold_outputs(lsn);
+    return;
   }
+  if (!outputs_.empty()) send_outputs(output_, outputs_, std::move(compact_));
   outputs_.clear();
   output_.clear();
   if (output_.capacity() > 4 * kOutputBytes) output_.release();
+}
+
+void Worker::send_outputs(const protocol::ReplyBuffer& buffer, const std::vector<Output>& outputs,
+                          std::unique_ptr<CompactReply> compact) {
+  for (const Output& output : outputs) {
+    if (output.connection == nullptr) continue;
+    output.connection->send(buffer.view().substr(output.begin, output.end - output.begin));
+  }
+  Connection* last = outputs.back().connection;
+  if (compact != nullptr && last != nullptr) last->send_compactly(std::move(*compact));
+  // A connection may have several outputs: only now has it sent the last one.
+  for (const Output& output : outputs) {
+    Connection* connection = output.connection;
+    if (connection != nullptr && connection->session.close_after_reply &&
+        connection->held_outputs == 0) {
+      connection->close_after_output();
+    }
+  }
 }
 
 // --- once a second ---
@@ -386,6 +467,12 @@ void Worker::background_round() {
     Connection& connection = *it->second;
     ++it;  // close() takes it out of the map
     ClientRecord& record = *connection.session.record;
+    if (connection.kept_waiting()) {
+      // Its time begins when it has its answer.
+      record.active_ms.store(now_ms, std::memory_order_relaxed);
+      connection.progress_ms = now_ms;
+      continue;
+    }
     const int64_t idle_ms = now_ms - record.active_ms.load(std::memory_order_relaxed);
     if (idle_limit_ms > 0 && idle_ms >= idle_limit_ms && !record.has_flag(kClientMonitor)) {
       spdlog::debug("Closing idle client id={}", record.id);

@@ -4,7 +4,8 @@
 //   read      libuv hands over bytes; each connection's go into the arena, one after another
 //   execute   when every ready socket was read, all requests of the tick run as one batch:
 //             parse and plan some (look up, hash, prefetch), run those, and so on
-//   write     one write a connection
+//   write     one write a connection; with `appendfsync always` only when the log is durable up to
+//             where it was when the batch had run, since any reply may rest on any change before it
 //
 //   arena   | conn 7: *3..*3.. | conn 2: *3.. | conn 9: *2..*2..*2.. |    free    |
 //   output  | conn 7: :1 :0    | conn 2: :1   | conn 9: ...                       |
@@ -14,6 +15,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -51,8 +53,14 @@ class Worker {
 
   // From the accepting thread: hands over a connected socket.
   void adopt(int fd, bool is_unix, uint32_t keepalive_s);
+  // From the log's thread: replies that wait for it may be free to go, parked writers may go on.
+  void log_advanced();
+  // From any thread: see Control.
+  void go_on_later(uint64_t client_id, Control::Turn turn);
   // On this worker's thread:
   Connection* connection(uint64_t client_id);
+  // The reply to a command that is kAnsweredLater.
+  void answer(uint64_t client_id, std::string_view reply);
 
   // For connections, on this worker's thread.
   Engine& engine() { return engine_; }
@@ -71,12 +79,20 @@ class Worker {
     const Command* command;
     uint32_t first_arg;
     uint32_t argc;
-    PlannedWork planned;
+    PlannedWork planned = {};
   };
   struct Output {
     Connection* connection;
     size_t begin;
     size_t end;
+  };
+
+  // Replies of a tick that may only be sent when the log is durable up to `lsn`.
+  struct HeldOutputs {
+    persistence::Lsn lsn;
+    protocol::ReplyBuffer buffer;
+    std::vector<Output> outputs;
+    std::unique_ptr<CompactReply> compact;  // of the last of the outputs
   };
 
   void run_loop();
@@ -85,11 +101,26 @@ class Worker {
   void read_requests(Connection& connection);
   char* gathered_input(Connection& connection, size_t& size);
   void keep_unfinished(Connection& connection, const char* rest, size_t size);
-  void plan(Connection& connection, size_t first_arg);
+  void plan(Connection& connection, size_t first_arg, const Command* command);
   void plan_items(Request& request);
   const Command* find_command(std::string_view name);
+  Entry* find_entry(uint32_t db, std::string_view key);
   void run_batch();
-  void write_outputs();
+  persistence::Lsn lsn_to_wait_for() const;
+  // Who has to wait until the log has room again.
+  enum class Wait : uint8_t { kNobody, kWriters, kAll };
+  Wait who_must_wait() const;
+  static bool must_park(Wait who, const Command* command, char first_byte);
+  void park(Connection& connection);
+  void resume_parked();
+  void go_on(Connection& connection);
+  void write_outputs(persistence::Lsn lsn);
+  void hold_outputs(persistence::Lsn lsn);
+  void send_past_held();
+  void send_held();
+  void send_outputs(const protocol::ReplyBuffer& buffer, const std::vector<Output>& outputs,
+                    std::unique_ptr<CompactReply> compact);
+  void end_connection(Connection& connection);
   void fail_protocol(Connection& connection, std::string_view error);
   void background_round();
   bool stalls(Connection& connection, int64_t now_ms, int64_t limit_ms);
@@ -118,14 +149,28 @@ class Worker {
   size_t arena_used_ = 0;
   std::vector<Connection*> ready_;
   std::vector<std::string_view> args_;
-  std::vector<Request> requests_;
-  // Never grows while requests look into it.
+  // Neither grows: a batch is run before it is full. Requests look into the hashes.
+  std::unique_ptr<Request[]> requests_;
+  size_t requests_used_ = 0;
   std::vector<filters::ItemHash> hashes_;
   // Clients repeat themselves: the last name as it was spelled, and what it meant.
   std::string last_name_;
   const Command* last_command_ = nullptr;
+  // The key that this batch looked up last, and what was there; the name is a view into its bytes.
+  std::string_view last_key_;
+  uint32_t last_key_db_ = 0;
+  Entry* last_entry_ = nullptr;
   protocol::ReplyBuffer output_;
   std::vector<Output> outputs_;
+  // Of the request that ran last, to be sent after outputs_.
+  std::unique_ptr<CompactReply> compact_;
+
+  // In order; whoever has an output here gets no other one before it.
+  std::deque<HeldOutputs> held_;
+  size_t held_bytes_ = 0;
+  std::vector<Connection*> parked_;
+  // The log's thread looks at it before it wakes this one.
+  std::atomic<bool> waits_for_log_{false};
 };
 
 }  // namespace iris::server

@@ -16,11 +16,15 @@
 //      no two members can wait for each other.
 //   2. Who enters looks at `wanted_` first and waits at the gate, so an exclusive step waits for
 //      one batch of each member at most, however busy they are.
-//   3. A pointer into the keyspace is good only until its member leaves.
+//   3. Exclusive steps are taken in the order in which they were asked for, and after kStreak of
+//      them whoever waits at the gate goes first: nobody waits for ever, however many there are.
+//   4. A pointer into the keyspace is good only until its member leaves.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -28,6 +32,10 @@ namespace iris::server {
 
 class WorldLock {
  public:
+  // More than one, for a pipeline of exclusive commands would else wait for a batch of everybody
+  // else before each of its commands.
+  static constexpr uint32_t kStreak = 16;
+
   explicit WorldLock(size_t members) : members_(members) {}
 
   void enter(size_t member);
@@ -44,9 +52,21 @@ class WorldLock {
     std::mutex mutex;
   };
 
+  void wait_at_gate(size_t member);
+
   std::vector<Member> members_;
-  std::mutex gate_;
   std::atomic<uint32_t> wanted_{0};
+
+  std::mutex gate_;
+  std::condition_variable opened_;    // for members that wait at the gate
+  std::condition_variable released_;  // for exclusive steps that wait for their turn
+  // Under `gate_`:
+  uint64_t next_ticket_ = 0;  // of exclusive steps
+  uint64_t now_served_ = 0;
+  uint64_t openings_ = 0;  // times that those at the gate were let in before the next step
+  uint32_t waiting_ = 0;   // members at the gate
+  uint32_t owed_ = 0;      // members that were let in and have not entered yet
+  uint32_t streak_ = 0;    // exclusive steps since somebody waits at the gate
 };
 
 // Inside for a scope.

@@ -1,4 +1,4 @@
-// The server as a whole: its clock, its size, its end, and its files.
+// The server as a whole: its clock, its size and its end.
 
 #include <string>
 
@@ -9,8 +9,6 @@
 namespace iris::server {
 
 namespace {
-
-constexpr std::string_view kNoPersistence = "ERR persistence is not available in this version";
 
 void time(Call& call) {
   const int64_t now_us = call.engine.clock.wall_us();
@@ -63,33 +61,13 @@ void shutdown(Call& call) {
   } else if (options.abort) {
     // One that was begun goes through before another command is read.
     call.fail("ERR No shutdown in progress.");
-  } else if (options.save) {
-    call.fail(kNoPersistence);
   } else {
-    call.engine.control.shut_down();
+    call.engine.control.shut_down(options.save     ? ShutdownSave::kYes
+                                  : options.nosave ? ShutdownSave::kNo
+                                                   : ShutdownSave::kByRules);
     call.session.close_after_reply = true;
   }
 }
-
-void refuse_persistence(Call& call) {
-  call.fail(kNoPersistence);
-}
-
-void bgsave(Call& call) {
-  const bool scheduled = call.args.size() == 2 && equal_ignoring_case(call.args[1], "schedule");
-  if (call.args.size() > 1 && !scheduled) {
-    call.fail_syntax();
-    return;
-  }
-  call.fail(kNoPersistence);
-}
-
-// As Redis does before its first snapshot: the data set is as old as the process.
-void lastsave(Call& call) {
-  call.reply.integer(call.engine.facts.started_ms / 1000);
-}
-
-constexpr uint32_t kFiles = kAdmin | kNoScript;
 
 const CommandSpec kCommands[] = {
     {"time",
@@ -122,48 +100,6 @@ const CommandSpec kCommands[] = {
      "Ends the server after the running commands",
      "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
      shutdown},
-    {"save",
-     1,
-     kFiles | kNoMulti,
-     {},
-     "server",
-     "1.0.0",
-     "O(N), where N is the data set",
-     "Makes a snapshot and answers when it is on disk",
-     "",
-     refuse_persistence},
-    {"bgsave",
-     -1,
-     kFiles,
-     {},
-     "server",
-     "1.0.0",
-     "O(1)",
-     "Starts making a snapshot",
-     "[SCHEDULE]",
-     bgsave},
-    {"bgrewriteaof",
-     1,
-     kFiles,
-     {},
-     "server",
-     "1.0.0",
-     "O(1)",
-     "Starts making a snapshot that replaces the log",
-     "",
-     refuse_persistence},
-    {"lastsave",
-     1,
-     kLoading | kStale | kFast,
-     {},
-     "server",
-     "1.0.0",
-     "O(1)",
-     "Returns the time of the last snapshot",
-     "",
-     lastsave,
-     Plan::kNone,
-     "@dangerous"},
 };
 
 }  // namespace

@@ -35,30 +35,11 @@ void exists(Call& call) {
 }
 
 void mexists(Call& call) {
-  const Items items = call.args.subspan(2);
-  ItemResults results;
-  results.answers.reserve(items.size());
-  for (size_t done = 0; done < items.size();) {
-    const BloomKey found = find_bloom(call, call.args[1]);
-    if (found.state == BloomState::kLoading) {
-      call.fail(kStillLoading);
-      return;
-    }
-    const size_t turn_end = std::min(items.size(), done + kItemsPerTurn);
-    if (found.state != BloomState::kFound) {
-      results.answers.append(turn_end - done, '0');
-      done = turn_end;
-    }
-    while (done < turn_end) {
-      const Items slice = items.subspan(done, std::min(kSliceItems, turn_end - done));
-      const HashedSlice hashes(call, *found.filter, slice, done);
-      for (size_t i = 0; i < slice.size(); i++) {
-        results.answers += found.filter->contains(hashes[i]) ? '1' : '0';
-      }
-      done += slice.size();
-    }
-    call.yield();
-  }
+  ItemResults results{std::string(call.args.size() - 2, '0'), {}};
+  const auto look = [&](size_t i, const BloomFilter& filter, const filters::ItemHash& hash) {
+    results.answers[i] = filter.contains(hash) ? '1' : '0';
+  };
+  if (!look_up_items(call, find_bloom, kStillLoading, look)) return;
   reply_with(call, std::move(results));
 }
 
@@ -92,6 +73,12 @@ BloomFilter* find_or_create(Call& call, const filters::BloomRequest& request) {
   return nullptr;
 }
 
+AddOutcome add_item(Call& call, BloomFilter& filter, const filters::ItemHash& hash,
+                    std::string_view item) {
+  return filter.add(hash, call.engine.stripes,
+                    [&] { call.engine.journal.bloom_added(call.member, filter, item); });
+}
+
 void add(Call& call) {
   const BloomKey found = find_bloom(call, call.args[1]);
   BloomFilter* filter = found.filter;
@@ -100,7 +87,8 @@ void add(Call& call) {
     if (filter == nullptr) return;
   }
   while (true) {
-    const AddOutcome outcome = filter->add(hash_of_single_item(call, *filter), call.engine.stripes);
+    const AddOutcome outcome =
+        add_item(call, *filter, hash_of_single_item(call, *filter), call.args[2]);
     if (outcome == AddOutcome::kFull) {
       call.fail(kFull);
       return;
@@ -127,7 +115,7 @@ bool add_turn(Call& call, BloomFilter& filter, Items items, ItemResults& results
     const Items slice = items.subspan(first, std::min(kSliceItems, turn_end - first));
     const HashedSlice hashes(call, filter, slice, first);
     for (size_t i = 0; i < slice.size(); i++) {
-      const AddOutcome outcome = filter.add(hashes[i], call.engine.stripes);
+      const AddOutcome outcome = add_item(call, filter, hashes[i], slice[i]);
       if (outcome == AddOutcome::kNeedsLayer) return true;
       if (outcome == AddOutcome::kFull) {
         results.error = kFull;
@@ -257,7 +245,7 @@ const CommandSpec kCommands[] = {
      "Adds an item to a Bloom filter; makes the filter if there is none",
      "key item",
      add,
-     Plan::kKeyItems},
+     Plan::kKeyItem},
     {"bf.madd",
      -3,
      kAddFlags,
@@ -290,7 +278,7 @@ const CommandSpec kCommands[] = {
      "Tells whether an item is in a Bloom filter",
      "key item",
      exists,
-     Plan::kKeyItems},
+     Plan::kKeyItem},
     {"bf.mexists",
      -3,
      kReadonly | kFast,

@@ -167,45 +167,35 @@ std::vector<BloomFilter*> merge_sources(Call& call, const BloomFilter* destinati
   return sources;
 }
 
-// A missing destination becomes a copy of the first source.
-BloomFilter* copied_destination(Call& call, const BloomFilter& source) {
-  if (!call.allow_memory(source.memory_bytes())) return nullptr;
-  Keyspace& keyspace = call.engine.keyspace;
-  std::unique_ptr<BloomFilter> filter;
-  if (source.memory_bytes() <= call.memory_left_for_a_filter()) {
-    filter = source.clone(keyspace.next_id());
-  }
-  if (filter == nullptr) {
-    call.fail(kNoMemoryToCreate);
-    return nullptr;
-  }
-  BloomFilter* made = filter.get();
-  keyspace.put(call.session.db, Database::hashed(call.args[1]),
-               std::make_unique<BloomValue>(std::move(filter)), kNeverExpires, call.now_ms);
-  return made;
-}
-
-// All is checked before anything is changed.
+// The destination's own items are part of the union. It is replaced when the whole union is there,
+// so an error changes nothing.
 void merge(Call& call) {
   const BloomKey found = find_bloom(call, call.args[1]);
   if (found.state == BloomState::kOtherType || found.state == BloomState::kLoading) {
     call.fail(found.state == BloomState::kLoading ? kStillLoading : kWrongType);
     return;
   }
-  const std::vector<BloomFilter*> sources = merge_sources(call, found.filter);
+  std::vector<BloomFilter*> sources = merge_sources(call, found.filter);
   if (sources.empty()) return;
-  BloomFilter* destination = found.filter;
-  size_t merged = 0;
-  if (destination == nullptr) {
-    destination = copied_destination(call, *sources[merged++]);
-    if (destination == nullptr) return;
+  int64_t expire_at_ms = kNeverExpires;
+  if (found.filter != nullptr) {
+    sources.insert(sources.begin(), found.filter);
+    expire_at_ms = call.peek(call.args[1])->expire_at_ms;
   }
-  for (; merged < sources.size(); merged++) {
-    if (destination->merge(*sources[merged]) != filters::MergeError::kNone) {
-      call.fail("ERR filters cannot be merged");
-      return;
-    }
+  if (!allow_new_filter(call, sources[0]->memory_bytes())) return;
+  Keyspace& keyspace = call.engine.keyspace;
+  std::vector<uint64_t> ids;
+  ids.reserve(sources.size());
+  for (const BloomFilter* source : sources) ids.push_back(source->id());
+  std::unique_ptr<BloomFilter> united = BloomFilter::united(sources, keyspace.next_id());
+  if (united == nullptr) {
+    call.fail(kNoMemoryToCreate);
+    return;
   }
+  const HashedKey key = Database::hashed(call.args[1]);
+  keyspace.remove_if_expired(call.session.db, key, call.now_ms);
+  keyspace.put(call.session.db, key, std::make_unique<BloomValue>(std::move(united)), expire_at_ms,
+               call.now_ms, {Birth::Kind::kMerged, {}, ids});
   call.reply.ok();
 }
 

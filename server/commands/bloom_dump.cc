@@ -58,17 +58,18 @@ void start_loading(Call& call, std::string_view header) {
     call.fail(state == BloomState::kFound ? kItemExists : kWrongType);
     return;
   }
-  Keyspace& keyspace = call.engine.keyspace;
-  auto started =
-      filters::BloomLoader::start(header, keyspace.next_id(), call.memory_left_for_a_filter());
+  const uint64_t filter_id = call.engine.keyspace.next_id();
+  auto started = filters::BloomLoader::start(header, filter_id, call.memory_left_for_a_filter());
   if (const auto* error = std::get_if<LoadError>(&started)) {
     call.fail(error_text(*error));
     return;
   }
   auto value = std::make_unique<LoadingBloomValue>(
-      std::move(std::get<std::unique_ptr<filters::BloomLoader>>(started)));
+      std::move(std::get<std::unique_ptr<filters::BloomLoader>>(started)),
+      call.engine.keyspace.next_id());
   call.engine.memory.announce(value->memory_bytes());
-  put_new_filter(call, call.args[1], std::move(value));
+  put_new_filter(call, call.args[1], std::move(value),
+                 {Birth::Kind::kLoading, header, {&filter_id, 1}});
   call.reply.ok();
 }
 
@@ -88,11 +89,12 @@ void load_piece(Call& call, int64_t iterator, std::string_view data) {
     call.fail(error_text(error));
     return;
   }
+  call.engine.journal.loaded_piece(*entry->value, iterator, data);
   if (loader.complete()) {
-    const int64_t expire_at_ms = entry->expire_at_ms;
+    const uint64_t loading_id = entry->value->id();
     call.engine.keyspace.put(call.session.db, Database::hashed(call.args[1]),
-                             std::make_unique<BloomValue>(loader.take()), expire_at_ms,
-                             call.now_ms);
+                             std::make_unique<BloomValue>(loader.take()), entry->expire_at_ms,
+                             call.now_ms, {Birth::Kind::kLoaded, {}, {&loading_id, 1}});
   }
   call.reply.ok();
 }

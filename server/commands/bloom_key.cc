@@ -94,7 +94,9 @@ std::string_view grow_bloom(Call& call, std::string_view key) {
   const auto bytes = filter.next_layer_bytes();
   if (!bytes) return "ERR Maximum expansions reached";
   if (!allow_growth(call, filter.memory_bytes(), *bytes)) return kNoMemoryToGrow;
-  return filter.grow() == filters::GrowError::kNone ? std::string_view() : kNoMemoryToGrow;
+  if (filter.grow() != filters::GrowError::kNone) return kNoMemoryToGrow;
+  call.engine.journal.layer_added(filter);
+  return {};
 }
 
 }  // namespace iris::server

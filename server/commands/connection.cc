@@ -180,9 +180,10 @@ void reset(Call& call) {
 constexpr uint32_t kAlways = kFast | kLoading | kStale | kNoScript | kNoAuth;
 
 const CommandSpec kCommands[] = {
+    // Unlike Redis's it answers while the data set is loaded: the process is alive.
     {"ping",
      -1,
-     kFast,
+     kFast | kLoading,
      {},
      "connection",
      "1.0.0",

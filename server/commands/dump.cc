@@ -111,7 +111,8 @@ void restore(Call& call) {
   std::unique_ptr<Value> value = restored(call, call.args[3]);
   if (value == nullptr) return;
   call.engine.memory.announce(value->memory_bytes());
-  keyspace.put(call.session.db, key, std::move(value), expire_at_ms, call.now_ms);
+  keyspace.put(call.session.db, key, std::move(value), expire_at_ms, call.now_ms,
+               {Birth::Kind::kRestored, call.args[3]});
   call.reply.ok();
 }
 

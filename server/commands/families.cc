@@ -15,7 +15,7 @@ std::span<const std::span<const CommandSpec>> command_families() {
       latency_commands(),       memory_commands(),        object_commands(),
       debug_commands(),         monitor_commands(),       admin_commands(),
       admin_cluster_commands(), admin_acl_commands(),     admin_module_commands(),
-      admin_lolwut_commands(),
+      admin_lolwut_commands(),  snapshot_commands(),
   };
   return families;
 }

@@ -30,7 +30,8 @@ std::span<const CommandSpec> memory_commands();          // MEMORY
 std::span<const CommandSpec> object_commands();          // OBJECT
 std::span<const CommandSpec> debug_commands();           // DEBUG
 std::span<const CommandSpec> monitor_commands();         // MONITOR
-std::span<const CommandSpec> admin_commands();           // TIME, DBSIZE, SHUTDOWN, SAVE, ...
+std::span<const CommandSpec> admin_commands();           // TIME, DBSIZE, SHUTDOWN
+std::span<const CommandSpec> snapshot_commands();        // SAVE, BGSAVE, BGREWRITEAOF, LASTSAVE
 std::span<const CommandSpec> admin_cluster_commands();   // ROLE, WAIT, CLUSTER, ...
 std::span<const CommandSpec> admin_acl_commands();       // ACL
 std::span<const CommandSpec> admin_module_commands();    // MODULE

@@ -55,10 +55,12 @@ inline bool allow_growth(Call& call, uint64_t filter_bytes, uint64_t more_bytes)
 }
 
 // Puts a value under a key that is missing, or expired and not removed yet.
-inline void put_new_filter(Call& call, std::string_view key, std::unique_ptr<Value> value) {
+inline void put_new_filter(Call& call, std::string_view key, std::unique_ptr<Value> value,
+                           const Birth& birth = {}) {
   const HashedKey hashed = Database::hashed(key);
   call.engine.keyspace.remove_if_expired(call.session.db, hashed, call.now_ms);
-  call.engine.keyspace.put(call.session.db, hashed, std::move(value), kNeverExpires, call.now_ms);
+  call.engine.keyspace.put(call.session.db, hashed, std::move(value), kNeverExpires, call.now_ms,
+                           birth);
 }
 
 // A filter of explicit dimensions is never full: its capacity is "no limit".

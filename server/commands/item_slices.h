@@ -3,6 +3,7 @@
 // they let an exclusive step go first, and look the key up again if there was one.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "filters/item_hash.h"
 #include "server/call.h"
+#include "server/commands/filter_key.h"
 
 namespace iris::server {
 
@@ -42,6 +44,30 @@ class HashedSlice {
   const filters::ItemHash* hashes_;
   std::array<filters::ItemHash, kSliceItems> own_;
 };
+
+// Looks up the items of a request that is nothing but key and items: `look(i, filter, hash)` for
+// each one, unless `find(call, key)` finds no filter. False after an error reply.
+template <typename Find, typename Look>
+bool look_up_items(Call& call, Find find, std::string_view still_loading, Look look) {
+  const Items items = call.args.subspan(2);
+  for (size_t done = 0; done < items.size();) {
+    const auto found = find(call, call.args[1]);
+    if (found.state == FilterState::kLoading) {
+      call.fail(still_loading);
+      return false;
+    }
+    const size_t turn_end = std::min(items.size(), done + kItemsPerTurn);
+    if (found.state != FilterState::kFound) done = turn_end;
+    while (done < turn_end) {
+      const Items slice = items.subspan(done, std::min(kSliceItems, turn_end - done));
+      const HashedSlice hashes(call, *found.filter, slice, done);
+      for (size_t i = 0; i < slice.size(); i++) look(done + i, *found.filter, hashes[i]);
+      done += slice.size();
+    }
+    call.yield();
+  }
+  return true;
+}
 
 template <typename Filter>
 filters::ItemHash hash_of_single_item(const Call& call, const Filter& filter) {

@@ -54,8 +54,7 @@ void rename_key(Call& call, bool only_if_free) {
   const size_t db = call.session.db;
   const HashedKey from = Database::hashed(call.args[1]);
   const HashedKey to = Database::hashed(call.args[2]);
-  const Entry* entry = keyspace.find(db, from, call.now_ms);
-  if (entry == nullptr) {
+  if (keyspace.find(db, from, call.now_ms) == nullptr) {
     call.fail(kNoSuchKey);
     return;
   }
@@ -64,8 +63,7 @@ void rename_key(Call& call, bool only_if_free) {
     return;
   }
   if (from.name != to.name) {
-    const int64_t expire_at_ms = entry->expire_at_ms;
-    keyspace.put(db, to, keyspace.take(db, from, call.now_ms), expire_at_ms, call.now_ms);
+    keyspace.move(db, from, db, to, call.now_ms);
   }
   if (only_if_free) {
     call.reply.integer(1);
@@ -91,13 +89,12 @@ void move(Call& call) {
     return;
   }
   const HashedKey key = Database::hashed(call.args[1]);
-  const Entry* entry = keyspace.find(from, key, call.now_ms);
-  if (entry == nullptr || keyspace.find(*to, key, call.now_ms) != nullptr) {
+  if (keyspace.find(from, key, call.now_ms) == nullptr ||
+      keyspace.find(*to, key, call.now_ms) != nullptr) {
     call.reply.integer(0);
     return;
   }
-  const int64_t expire_at_ms = entry->expire_at_ms;
-  keyspace.put(*to, key, keyspace.take(from, key, call.now_ms), expire_at_ms, call.now_ms);
+  keyspace.move(from, key, *to, key, call.now_ms);
   call.reply.integer(1);
 }
 
@@ -146,7 +143,9 @@ void copy(Call& call) {
     call.fail("ERR Insufficient memory");
     return;
   }
-  keyspace.put(options->db, to, std::move(value), entry->expire_at_ms, call.now_ms);
+  const uint64_t source = entry->value->id();
+  keyspace.put(options->db, to, std::move(value), entry->expire_at_ms, call.now_ms,
+               {Birth::Kind::kCopied, {}, {&source, 1}});
   call.reply.integer(1);
 }
 

@@ -1,6 +1,5 @@
 // CF.INCR, CF.DECR, CF.COUNT, CF.INCRBY, CF.MCOUNT: how often an item was counted.
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -44,7 +43,9 @@ void incr(Call& call) {
   if (!amount) return;
   const auto result = change_spectral(
       call, default_spectral_request(call.engine.config), [&](SpectralFilter& filter) {
-        return filter.increment(hash_of_single_item(call, filter), *amount, call.engine.stripes);
+        return filter.increment(hash_of_single_item(call, filter), *amount, call.engine.stripes,
+                                recorder(call, filter, {&call.args[2], 1}),
+                                extension_limit(call, filter));
       });
   if (result) call.reply.integer(as_integer(result->count));
 }
@@ -55,7 +56,8 @@ void decr(Call& call) {
   SpectralFilter* filter = require_spectral(call, call.args[1], kNotFound);
   if (filter == nullptr) return;
   const SpectralResult result =
-      filter->decrement(hash_of_single_item(call, *filter), *amount, call.engine.stripes);
+      filter->decrement(hash_of_single_item(call, *filter), *amount, call.engine.stripes,
+                        recorder(call, *filter, {&call.args[2], 1}));
   if (result.status == SpectralStatus::kOk) {
     call.reply.integer(as_integer(result.count));
   } else if (result.status == SpectralStatus::kAbsent) {
@@ -100,7 +102,9 @@ void incrby(Call& call) {
           increments[i].hash = filter.hash(pairs[2 * i]);
           filter.prefetch(increments[i].hash);
         }
-        return filter.increment_all(increments, counts, call.engine.stripes);
+        return filter.increment_all(increments, counts, call.engine.stripes,
+                                    recorder(call, filter, {pairs.data(), 2}),
+                                    extension_limit(call, filter));
       });
   if (!result) return;
   call.reply.array(counts.size());
@@ -108,26 +112,11 @@ void incrby(Call& call) {
 }
 
 void mcount(Call& call) {
-  const Items items = call.args.subspan(2);
-  std::vector<uint64_t> counts(items.size());
-  for (size_t done = 0; done < items.size();) {
-    const SpectralKey found = find_spectral(call, call.args[1]);
-    if (found.state == SpectralState::kLoading) {
-      call.fail(kSpectralStillLoading);
-      return;
-    }
-    const size_t turn_end = std::min(items.size(), done + kItemsPerTurn);
-    if (found.state != SpectralState::kFound) done = turn_end;
-    while (done < turn_end) {
-      const Items slice = items.subspan(done, std::min(kSliceItems, turn_end - done));
-      const HashedSlice hashes(call, *found.filter, slice, done);
-      for (size_t i = 0; i < slice.size(); i++) {
-        counts[done + i] = found.filter->count(hashes[i], call.engine.stripes);
-      }
-      done += slice.size();
-    }
-    call.yield();
-  }
+  std::vector<uint64_t> counts(call.args.size() - 2);
+  const auto look = [&](size_t i, const SpectralFilter& filter, const filters::ItemHash& hash) {
+    counts[i] = filter.count(hash, call.engine.stripes);
+  };
+  if (!look_up_items(call, find_spectral, kSpectralStillLoading, look)) return;
   call.reply.array(counts.size());
   for (const uint64_t each : counts) call.reply.integer(as_integer(each));
 }
@@ -145,7 +134,7 @@ const CommandSpec kCommands[] = {
      "Counts an item in a spectral filter; makes the filter if there is none",
      "key item [increment:integer]",
      incr,
-     Plan::kKeyItems},
+     Plan::kKeyItem},
     {"cf.decr",
      -3,
      kWrite | kFast,
@@ -156,7 +145,7 @@ const CommandSpec kCommands[] = {
      "Takes from the count of an item in a spectral filter",
      "key item [decrement:integer]",
      decr,
-     Plan::kKeyItems},
+     Plan::kKeyItem},
     {"cf.count",
      3,
      kReadonly | kFast,
@@ -167,7 +156,7 @@ const CommandSpec kCommands[] = {
      "Tells the count of an item in a spectral filter",
      "key item",
      count,
-     Plan::kKeyItems},
+     Plan::kKeyItem},
     {"cf.incrby",
      -4,
      kIncrementFlags,

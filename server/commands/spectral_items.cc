@@ -25,15 +25,18 @@ using filters::SpectralStatus;
 // Whether an item that is there is counted once more or left alone.
 enum class AddMode : uint8_t { kAlways, kIfAbsent };
 
-SpectralResult add_item(Call& call, SpectralFilter& filter, const ItemHash& hash, AddMode mode) {
-  return mode == AddMode::kAlways ? filter.increment(hash, 1, call.engine.stripes)
-                                  : filter.add_if_absent(hash, call.engine.stripes);
+SpectralResult add_item(Call& call, SpectralFilter& filter, const ItemHash& hash,
+                        const std::string_view& item, AddMode mode) {
+  const auto record = recorder(call, filter, {&item, 1});
+  const auto limit = extension_limit(call, filter);
+  return mode == AddMode::kAlways ? filter.increment(hash, 1, call.engine.stripes, record, limit)
+                                  : filter.add_if_absent(hash, call.engine.stripes, record, limit);
 }
 
 void add_one(Call& call, AddMode mode) {
   const auto result = change_spectral(
       call, default_spectral_request(call.engine.config), [&](SpectralFilter& filter) {
-        return add_item(call, filter, hash_of_single_item(call, filter), mode);
+        return add_item(call, filter, hash_of_single_item(call, filter), call.args[2], mode);
       });
   if (result) call.reply.boolean(result->status == SpectralStatus::kOk);
 }
@@ -61,31 +64,11 @@ void exists(Call& call) {
 }
 
 void mexists(Call& call) {
-  const Items items = call.args.subspan(2);
-  ItemResults results;
-  results.answers.reserve(items.size());
-  for (size_t done = 0; done < items.size();) {
-    const SpectralKey found = find_spectral(call, call.args[1]);
-    if (found.state == SpectralState::kLoading) {
-      call.fail(kSpectralStillLoading);
-      return;
-    }
-    const size_t turn_end = std::min(items.size(), done + kItemsPerTurn);
-    if (found.state != SpectralState::kFound) {
-      results.answers.append(turn_end - done, '0');
-      done = turn_end;
-    }
-    while (done < turn_end) {
-      const Items slice = items.subspan(done, std::min(kSliceItems, turn_end - done));
-      const HashedSlice hashes(call, *found.filter, slice, done);
-      for (size_t i = 0; i < slice.size(); i++) {
-        const bool there = found.filter->count(hashes[i], call.engine.stripes) > 0;
-        results.answers += there ? '1' : '0';
-      }
-      done += slice.size();
-    }
-    call.yield();
-  }
+  ItemResults results{std::string(call.args.size() - 2, '0'), {}};
+  const auto look = [&](size_t i, const SpectralFilter& filter, const ItemHash& hash) {
+    results.answers[i] = filter.count(hash, call.engine.stripes) > 0 ? '1' : '0';
+  };
+  if (!look_up_items(call, find_spectral, kSpectralStillLoading, look)) return;
   reply_with(call, std::move(results));
 }
 
@@ -93,7 +76,8 @@ void del(Call& call) {
   SpectralFilter* filter = require_spectral(call, call.args[1], "Not found");
   if (filter == nullptr) return;
   const SpectralResult result =
-      filter->decrement(hash_of_single_item(call, *filter), 1, call.engine.stripes);
+      filter->decrement(hash_of_single_item(call, *filter), 1, call.engine.stripes,
+                        recorder(call, *filter, {&call.args[2], 1}));
   if (result.status == SpectralStatus::kOk || result.status == SpectralStatus::kAbsent) {
     call.reply.boolean(result.status == SpectralStatus::kOk);
   } else {
@@ -128,7 +112,7 @@ bool insert_turn(Call& call, SpectralFilter& filter, Items items, AddMode mode,
     const Items slice = items.subspan(first, std::min(kSliceItems, turn_end - first));
     const HashedSlice hashes(call, filter, slice, first);
     for (size_t i = 0; i < slice.size(); i++) {
-      const SpectralStatus status = add_item(call, filter, hashes[i], mode).status;
+      const SpectralStatus status = add_item(call, filter, hashes[i], slice[i], mode).status;
       if (status == SpectralStatus::kNeedsLayer) return true;
       if (status == SpectralStatus::kOk) {
         results.answers += '1';
@@ -246,7 +230,7 @@ const CommandSpec kCommands[] = {
      "Counts an item once in a spectral filter; makes the filter if there is none",
      "key item",
      add,
-     Plan::kKeyItems},
+     Plan::kKeyItem},
     {"cf.addnx",
      3,
      kAddFlags,
@@ -257,7 +241,7 @@ const CommandSpec kCommands[] = {
      "Adds an item to a spectral filter if it is not there; makes the filter if there is none",
      "key item",
      addnx,
-     Plan::kKeyItems},
+     Plan::kKeyItem},
     {"cf.insert",
      -4,
      kAddFlags,
@@ -288,7 +272,7 @@ const CommandSpec kCommands[] = {
      "Tells whether an item is in a spectral filter",
      "key item",
      exists,
-     Plan::kKeyItems},
+     Plan::kKeyItem},
     {"cf.mexists",
      -3,
      kReadonly | kFast,
@@ -310,7 +294,7 @@ const CommandSpec kCommands[] = {
      "Takes one from the count of an item in a spectral filter",
      "key item",
      del,
-     Plan::kKeyItems},
+     Plan::kKeyItem},
 };
 
 }  // namespace

@@ -155,6 +155,7 @@ SpectralStatus grow_spectral(Call& call, const SpectralFilter& filter, uint64_t 
   }
   switch (found.filter->grow(new_items)) {
     case filters::GrowError::kNone:
+      call.engine.journal.layer_added(*found.filter);
       return SpectralStatus::kOk;
     case filters::GrowError::kTooManyLayers:
       return SpectralStatus::kMaxExpansions;

@@ -44,6 +44,21 @@ filters::SpectralRequest default_spectral_request(const Config& config);
 filters::SpectralStatus grow_spectral(Call& call, const filters::SpectralFilter& filter,
                                       uint64_t new_items);
 
+// What tells the journal of a change, for the operations of a filter to call.
+inline auto recorder(Call& call, const filters::SpectralFilter& filter, ItemList items) {
+  return [&call, &filter, items](std::span<const filters::SpectralChange> changes) {
+    call.engine.journal.spectral_changed(call.member, filter, changes, items);
+  };
+}
+
+// What the operations of a filter ask before the extensions of its counters take `more` bytes,
+// which the filter counts already.
+inline auto extension_limit(Call& call, const filters::SpectralFilter& filter) {
+  return [&call, &filter](uint64_t more) {
+    return allow_growth(call, filter.memory_bytes() - more, more);
+  };
+}
+
 // Does `step(filter)` on the filter of args[1], which is made with `request` if it is missing and
 // grows as often as the step asks for it. Nothing after an error reply; otherwise the result is kOk
 // or kPresent.

@@ -12,6 +12,7 @@
 #include "server/commands/families.h"
 #include "server/commands/transaction_state.h"
 #include "server/dispatcher.h"
+#include "server/storage.h"
 
 namespace iris::server {
 
@@ -66,6 +67,11 @@ void exec(Call& call) {
   }
   if (changed) {
     call.reply.null_array();
+    return;
+  }
+  if (const std::string why = transaction->writes ? call.dispatcher.write_refusal() : "";
+      !why.empty()) {
+    call.fail("EXECABORT Transaction discarded because of: " + why);
     return;
   }
   call.reply.array(transaction->queue.size());

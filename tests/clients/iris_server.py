@@ -89,7 +89,8 @@ class Server:
     def _answers(self):
         try:
             with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as connection:
-                connection.sendall(b"PING\r\n")
-                return connection.recv(100) != b""
+                connection.sendall(b"DBSIZE\r\n")
+                reply = connection.recv(100)
+                return reply != b"" and not reply.startswith(b"-LOADING")
         except OSError:
             return False

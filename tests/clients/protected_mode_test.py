@@ -1,9 +1,12 @@
 """Protected mode, seen from an address that is not a loopback one.
 
 The whole test runs in a network namespace of its own, where such an address can be had without a
-packet leaving this process's own little network: the test starts itself again under unshare.
+packet leaving this process's own little network: the test starts itself again under unshare. In a
+container or a chroot that may be forbidden. Then it takes an address of this machine, which the
+kernel does not let out either.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -11,13 +14,18 @@ import unittest
 
 from iris_server import Server
 
-OUTER_ADDRESS = "10.9.9.9"
-INSIDE = "IRIS_TEST_IN_NAMESPACE"
+ADDRESS_IN_NAMESPACE = "10.9.9.9"
+OUTER_ADDRESS = "IRIS_TEST_OUTER_ADDRESS"
+UNSHARE = ["unshare", "--map-root-user", "--net"]
 
 
 class ProtectedModeTest(unittest.TestCase):
     def setUp(self):
-        self.server = self.enterContext(Server("bind *"))
+        self.outer = os.environ[OUTER_ADDRESS]
+        # All addresses only where no other machine can connect.
+        alone = self.outer == ADDRESS_IN_NAMESPACE
+        addresses = "*" if alone else f"127.0.0.1 {self.outer}"
+        self.server = self.enterContext(Server(f"bind {addresses}"))
 
     def call(self, address, *words):
         return subprocess.run(
@@ -27,23 +35,40 @@ class ProtectedModeTest(unittest.TestCase):
 
     def test_refuses_other_machines_until_there_is_a_password(self):
         self.assertEqual(self.call("127.0.0.1", "PING"), "PONG")
-        refusal = self.call(OUTER_ADDRESS, "PING")
+        refusal = self.call(self.outer, "PING")
         self.assertTrue(refusal.startswith("DENIED Redis is running in protected mode"), refusal)
 
         self.assertEqual(self.call("127.0.0.1", "CONFIG", "SET", "protected-mode", "no"), "OK")
-        self.assertEqual(self.call(OUTER_ADDRESS, "PING"), "PONG")
+        self.assertEqual(self.call(self.outer, "PING"), "PONG")
 
         settings = ["protected-mode", "yes", "requirepass", "secret"]
         self.assertEqual(self.call("127.0.0.1", "CONFIG", "SET", *settings), "OK")
-        self.assertEqual(self.call(OUTER_ADDRESS, "-a", "secret", "PING"), "PONG")
-        self.assertIn("NOAUTH", self.call(OUTER_ADDRESS, "PING"))
+        self.assertEqual(self.call(self.outer, "-a", "secret", "PING"), "PONG")
+        self.assertIn("NOAUTH", self.call(self.outer, "PING"))
+
+
+def address_of_this_machine():
+    command = ["ip", "-json", "-4", "address", "show", "up", "scope", "global"]
+    interfaces = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    addresses = [info["local"] for interface in interfaces
+                 for info in interface.get("addr_info", [])]
+    if not addresses:
+        sys.exit("no network namespace may be made here, and there is no address but loopback")
+    return addresses[0]
+
+
+def main():
+    if OUTER_ADDRESS in os.environ:  # in the namespace
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        address = f"{ADDRESS_IN_NAMESPACE}/32"
+        subprocess.run(["ip", "address", "add", address, "dev", "lo"], check=True)
+    elif subprocess.run([*UNSHARE, "true"], capture_output=True).returncode == 0:
+        os.environ[OUTER_ADDRESS] = ADDRESS_IN_NAMESPACE
+        os.execvp(UNSHARE[0], [*UNSHARE, sys.executable, *sys.argv])
+    else:
+        os.environ[OUTER_ADDRESS] = address_of_this_machine()
+    unittest.main()
 
 
 if __name__ == "__main__":
-    if INSIDE not in os.environ:
-        os.environ[INSIDE] = "1"
-        command = ["unshare", "--map-root-user", "--net", sys.executable, *sys.argv]
-        os.execvp(command[0], command)
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    subprocess.run(["ip", "address", "add", f"{OUTER_ADDRESS}/32", "dev", "lo"], check=True)
-    unittest.main()
+    main()

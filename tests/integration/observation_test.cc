@@ -99,7 +99,7 @@ TEST_P(ObservationTest, ObjectDescribesAKey) {
   ASSERT_EQ(make_key(client(), "a"), ok());
   EXPECT_EQ(client().command("OBJECT ENCODING a").type, Type::kBulk);
   EXPECT_EQ(client().command("OBJECT REFCOUNT a"), integer(1));
-  EXPECT_EQ(client().command("OBJECT IDLETIME a"), integer(0));
+  EXPECT_LE(client().command("OBJECT IDLETIME a").integer, 5);  // a busy machine may take a while
   EXPECT_EQ(client().command("OBJECT ENCODING missing"), nil());
   EXPECT_THAT(client().command("OBJECT FREQ a").text, HasSubstr("An LFU maxmemory policy"));
   EXPECT_EQ(client().command("OBJECT DANCE a"),

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "tests/integration/harness/server_test.h"
@@ -107,7 +108,8 @@ TEST_P(ProcessTest, ThePidfileIsWrittenAndRemoved) {
 TEST_P(ProcessTest, DaemonizeLeavesAServerInTheBackground) {
   // The harness loses sight of a daemon, so this one is started and ended by hand.
   start();
-  const std::string dir = server().dir();
+  const std::string dir = server().dir() + "/daemon";
+  ASSERT_TRUE(std::filesystem::create_directory(dir));
   const int port = free_port();
   const ProgramResult result =
       run_program({server_program(), "--daemonize", "yes", "--port", std::to_string(port), "--bind",

@@ -397,6 +397,45 @@ TEST_P(SpectralCommandsTest, MemoryLimitsHoldForNewFiltersAndForGrowth) {
   EXPECT_EQ(client().command("CF.RESERVE small 1000"), ok());
 }
 
+// The counts themselves take memory when they are large, whatever the number of items.
+TEST_P(SpectralCommandsTest, MemoryLimitsHoldForLargeCounts) {
+  start();
+  const Reply no_memory = error("ERR Insufficient memory");
+  // So large that the few items do not share counters.
+  ASSERT_EQ(client().command("CF.RESERVE f 1000000 ERROR 0.000001 EXPANSION 0"), ok());
+  ASSERT_EQ(client().command("CF.INCR f 0 6"), integer(6));
+  const int64_t size = client().command("CF.INFO f").at("Size").integer;
+  client().call("CONFIG", "SET", "filter-max-memory", std::to_string(size));
+  const Reply digest = client().command("DEBUG DIGEST-VALUE f");
+  const Reply figures = client().command("CF.INFO f");
+  EXPECT_EQ(client().command("CF.INCR f 0"), no_memory);
+  EXPECT_EQ(client().command("CF.INCR f new 1000000"), no_memory);
+  EXPECT_EQ(client().command("CF.ADD f 0"), no_memory);
+  EXPECT_EQ(client().command("CF.INSERT f ITEMS 0"), array({no_memory}));
+  EXPECT_EQ(client().command("CF.INCRBY f new1 1 new2 2 0 1 new3 3"), no_memory);
+  EXPECT_EQ(client().command("DEBUG DIGEST-VALUE f"), digest);
+  EXPECT_EQ(client().command("CF.INFO f"), figures);
+  EXPECT_EQ(client().command("CF.MCOUNT f new new1 new2 new3 0"),
+            array({integer(0), integer(0), integer(0), integer(0), integer(6)}));
+  EXPECT_EQ(client().command("CF.ADD f new"), integer(1)) << "what needs no memory is done";
+  EXPECT_EQ(client().command("CF.INCRBY f new1 3 new2 3"), array({integer(3), integer(3)}));
+  EXPECT_EQ(client().command("CF.DECR f 0 2"), integer(4));
+
+  const int64_t limit = size + 1500;
+  client().call("CONFIG", "SET", "filter-max-memory", std::to_string(limit));
+  int refused = 0;
+  for (int i = 1; i < 500; ++i) {
+    const Reply reply = client().call("CF.INCR", "f", std::to_string(i), "1000");
+    ASSERT_TRUE(reply == no_memory || reply.integer >= 1000);
+    refused += reply == no_memory ? 1 : 0;
+    ASSERT_LE(client().command("CF.INFO f").at("Size").integer, limit);
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(refused, 499);
+  client().command("CONFIG SET filter-max-memory 0");
+  EXPECT_EQ(client().command("CF.INCR f 1 1000000").is_error(), false);
+}
+
 TEST_P(SpectralCommandsTest, AllWorksInsideATransaction) {
   start();
   client().command("CF.RESERVE f 4");

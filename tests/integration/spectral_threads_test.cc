@@ -1,6 +1,7 @@
 // One spectral filter and many connections: no increment is lost, while the filter grows, while
 // others take away and while keys come and go.
 #include <atomic>
+#include <iostream>
 #include <thread>
 
 #include "tests/integration/harness/server_test.h"
@@ -27,9 +28,10 @@ class SpectralThreadsTest : public ServerTest {
 };
 IRIS_WITH_1_AND_4_THREADS(SpectralThreadsTest);
 
-// Sends the requests that `make(i)` names and counts the replies that are no integers.
+// Sends the requests that `make(i)` names and counts the replies that are of another type.
 template <typename Make>
-int64_t pipeline(RespClient& client, int requests, Make make) {
+int64_t pipeline(RespClient& client, int requests, Make make,
+                 Reply::Type type = Reply::Type::kInteger) {
   constexpr int kBatch = 200;
   int64_t bad = 0;
   for (int first = 0; first < requests; first += kBatch) {
@@ -40,7 +42,7 @@ int64_t pipeline(RespClient& client, int requests, Make make) {
     }
     client.send(bytes);
     for (const Reply& reply : client.read_replies(kBatch)) {
-      if (reply.type != Reply::Type::kInteger) ++bad;
+      if (reply.type != type) ++bad;
     }
   }
   return bad;
@@ -51,12 +53,24 @@ TEST_P(SpectralThreadsTest, IncrementsOfTheSameItemsFromFourConnectionsAreAllCou
   // So many counters that the thousand items do not share all of theirs.
   ASSERT_EQ(client().command("CF.RESERVE f 100000 ERROR 0.000001 EXPANSION 0"), ok());
   constexpr int kItems = 1000;
-  const int rounds = kSanitized ? 20 : 100;
+  constexpr int kItemsOfIncrby = 25;
+  const int single_rounds = kSanitized ? 20 : 200;
+  const int incrby_rounds = single_rounds / 4;
+  const int rounds = single_rounds + incrby_rounds;  // a million increments in all
   std::atomic<int64_t> bad{0};
   at_once([&](RespClient& mine, int) {
-    bad += pipeline(mine, rounds * kItems, [&](int i) {
+    bad += pipeline(mine, single_rounds * kItems, [&](int i) {
       return std::vector<std::string>{"CF.INCR", "f", std::to_string(i % kItems)};
     });
+    const auto incrby = [&](int i) {
+      std::vector<std::string> words = {"CF.INCRBY", "f"};
+      for (int n = i * kItemsOfIncrby; n < (i + 1) * kItemsOfIncrby; ++n) {
+        words.push_back(std::to_string(n % kItems));
+        words.emplace_back("1");
+      }
+      return words;
+    };
+    bad += pipeline(mine, incrby_rounds * kItems / kItemsOfIncrby, incrby, Reply::Type::kArray);
   });
   EXPECT_EQ(bad, 0);
   for (int i = 0; i < kItems; ++i) {
@@ -64,6 +78,9 @@ TEST_P(SpectralThreadsTest, IncrementsOfTheSameItemsFromFourConnectionsAreAllCou
   }
   EXPECT_EQ(client().command("CF.INFO f").at("Number of items inserted"),
             integer(int64_t{kConnections} * rounds * kItems));
+  std::cout << "connections " << kConnections << ", increments "
+            << int64_t{kConnections} * rounds * kItems << ", items " << kItems
+            << ", all counts exact\n";
 }
 
 TEST_P(SpectralThreadsTest, GrowthLosesNothing) {
@@ -132,6 +149,110 @@ TEST_P(SpectralThreadsTest, TakingAwayBesideAddingEndsAtZero) {
   EXPECT_EQ(client().command("CF.MCOUNT f shared0 shared1"), array({integer(0), integer(0)}));
   EXPECT_EQ(client().command("CF.COMPACT f"), ok());
   EXPECT_EQ(client().command("DEBUG DIGEST-VALUE f"), client().command("DEBUG DIGEST-VALUE fresh"));
+}
+
+// Whether the connection of that name waits for the end of its own command.
+bool waits(RespClient& client, std::string_view name) {
+  const std::string list = client.command("CLIENT LIST").text;
+  const size_t line = list.find("name=" + std::string(name));
+  const size_t flags = list.find(" flags=", line);
+  return list.substr(flags, list.find(' ', flags + 1) - flags).find('b') != std::string::npos;
+}
+
+// A command that ran in one go could be seen before it or after it, but never while it waits for
+// its turn: so what was answered between two such looks was answered while it ran.
+TEST_P(SpectralThreadsTest, OthersAreServedWhileALargeFilterIsCompacted) {
+  start();
+  ASSERT_EQ(client().command("CF.RESERVE f 20000000 EXPANSION 0"), ok());  // 80 MB
+  RespClient busy = connect();
+  ASSERT_EQ(busy.command("CLIENT SETNAME busy"), ok());
+  int served = 0;
+  EXPECT_TRUE(wait_until([&] {
+    busy.send(encode({"CF.COMPACT", "f"}) + encode({"CF.COUNT", "f", "a"}));
+    while (!busy.readable_within(0)) {
+      const bool before = waits(client(), "busy");
+      EXPECT_EQ(client().command("PING"), simple("PONG"));
+      if (before && waits(client(), "busy")) ++served;
+    }
+    // Its own requests keep their order.
+    EXPECT_EQ(busy.read(), ok());
+    EXPECT_EQ(busy.read(), integer(0));
+    return served > 0 || HasFailure();
+  }));
+  std::cout << "pings answered during compaction " << served << "\n";
+  EXPECT_EQ(client().command("MULTI"), ok());
+  EXPECT_EQ(client().command("CF.COMPACT f"), simple("QUEUED"));
+  EXPECT_EQ(client().command("EXEC"), array({ok()})) << "in one step there";
+}
+
+TEST_P(SpectralThreadsTest, ChangesDuringCompactionAreAllCounted) {
+  start();
+  // So many counters that the items do not meet.
+  for (const std::string_view key : {"f", "still"}) {
+    ASSERT_EQ(client().call("CF.RESERVE", key, "100000", "ERROR", "0.000001"), ok());
+  }
+  constexpr int kItems = 1000;
+  const int requests = kSanitized ? 4000 : 40'000;
+  const auto change = [](std::string_view key, int number, int i) {
+    static constexpr const char* kAmounts[] = {"1", "9", "300", "70000", "5000000000"};
+    // Up twice and down once, by the same amounts, so that extensions grow and shrink.
+    const std::string item = std::to_string(number) + "-" + std::to_string(i / 3 % kItems);
+    return std::vector<std::string>{i % 3 == 2 ? "CF.DECR" : "CF.INCR", std::string(key), item,
+                                    kAmounts[i / 3 % 5]};
+  };
+  std::atomic<int64_t> bad{0};
+  std::atomic<int> changing{kConnections - 1};
+  int compactions = 0;
+  at_once([&](RespClient& mine, int number) {
+    if (number == 0) {
+      const auto compact = [](int) { return std::vector<std::string>{"CF.COMPACT", "f"}; };
+      for (; changing > 0; compactions += 200) {
+        bad += pipeline(mine, 200, compact, Reply::Type::kSimple);
+      }
+    } else {
+      bad += pipeline(mine, requests, [&](int i) { return change("f", number, i); });
+      --changing;
+    }
+  });
+  for (int number = 1; number < kConnections; ++number) {
+    bad += pipeline(client(), requests, [&](int i) { return change("still", number, i); });
+  }
+  EXPECT_EQ(bad, 0);
+  EXPECT_GT(compactions, 0);
+  std::cout << "changes " << int64_t{kConnections - 1} * requests << ", compactions " << compactions
+            << "\n";
+  EXPECT_EQ(client().command("DEBUG DIGEST-VALUE f"), client().command("DEBUG DIGEST-VALUE still"));
+}
+
+TEST_P(SpectralThreadsTest, AFilterThatGoesAwayWhileItIsCompactedHarmsNobody) {
+  start();
+  RespClient busy = connect();
+  ASSERT_EQ(busy.command("CLIENT SETNAME busy"), ok());
+  int in_between = 0;
+  EXPECT_TRUE(wait_until([&] {
+    EXPECT_EQ(client().command("CF.RESERVE f 20000000 EXPANSION 0"), ok());
+    busy.send_command({"CF.COMPACT", "f"});
+    bool waiting = false;
+    while (!waiting && !busy.readable_within(0)) waiting = waits(client(), "busy");
+    EXPECT_EQ(client().command("DEL f"), integer(1));
+    in_between += waiting ? 1 : 0;
+    EXPECT_EQ(busy.read(), ok());
+    return in_between == 10 || HasFailure();
+  }));
+  // Nor does a client that goes away.
+  ASSERT_EQ(client().command("CF.RESERVE f 20000000"), ok());
+  busy.send_command({"CF.COMPACT", "f"});
+  busy.close();
+  EXPECT_EQ(client().command("CF.COMPACT f"), ok());
+}
+
+TEST_P(SpectralThreadsTest, AnAnswerThatIsNotWantedIsNotSentLater) {
+  start();
+  ASSERT_EQ(client().command("CF.RESERVE f 2000000"), ok());
+  client().send(encode({"CLIENT", "REPLY", "SKIP"}) + encode({"CF.COMPACT", "f"}) +
+                encode({"PING"}) + encode({"CF.COMPACT", "f"}));
+  EXPECT_EQ(client().read(), simple("PONG"));
+  EXPECT_EQ(client().read(), ok());
 }
 
 TEST_P(SpectralThreadsTest, KeysThatComeAndGoBreakNothing) {

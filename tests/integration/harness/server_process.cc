@@ -157,30 +157,43 @@ bool ServerProcess::launch() {
   return pid_ > 0;
 }
 
-bool ServerProcess::wait_until_it_answers() {
+bool ServerProcess::wait_until_it_answers(bool may_load) {
   bool answered = false;
   wait_until([&] {
     if (!running()) return true;
     RespClient client = RespClient::to_tcp("127.0.0.1", port_);
     if (!client.connected()) client = RespClient::to_unix(unix_socket());
     if (!client.connected()) return false;
-    const Reply reply = client.call("PING");
-    answered = reply.type != Reply::Type::kNone && !reply.is_error("LOADING");
+    const Reply reply = client.call("DBSIZE");
+    answered = reply.type != Reply::Type::kNone && (may_load || !reply.is_error("LOADING"));
     return answered;
   });
   return answered;
 }
 
 bool ServerProcess::start() {
+  return start(false);
+}
+
+bool ServerProcess::start_to_load() {
+  return start(true);
+}
+
+bool ServerProcess::start(bool may_load) {
   for (int attempt = 0; attempt < kStartAttempts; ++attempt) {
     // Another program may take the port between free_port() and the server's bind: then try again.
     if (port_ == 0 || attempt > 0) port_ = free_port();
     if (!launch()) break;
-    if (wait_until_it_answers()) return true;
+    if (wait_until_it_answers(may_load)) return true;
     if (running() || log().find("in use") == std::string::npos) break;
   }
   ADD_FAILURE() << "the server did not start: " << server_program() << " " << config_file();
   return false;
+}
+
+int ServerProcess::start_in_vain() {
+  if (port_ == 0) port_ = free_port();
+  return launch() ? wait_for_exit() : -1;
 }
 
 bool ServerProcess::reap(bool block) {

@@ -56,6 +56,11 @@ class ServerProcess {
   // Starts the server and waits until it answers. False, with a test failure that shows the log, if
   // it does not.
   [[nodiscard]] bool start();
+  // The same, but a server that still loads its data counts as one that answers.
+  [[nodiscard]] bool start_to_load();
+  // For tests that expect the server to refuse its start: starts it, waits for its end, and returns
+  // its exit code.
+  int start_in_vain();
   // SIGTERM, then waits. The exit code; 128 + n if signal n ended it. Fails the test if the server
   // had to be killed.
   int stop();
@@ -89,7 +94,8 @@ class ServerProcess {
 
  private:
   bool launch();
-  bool wait_until_it_answers();
+  bool start(bool may_load);
+  bool wait_until_it_answers(bool may_load);
   bool reap(bool block);
   void write_config() const;
 

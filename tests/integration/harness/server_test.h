@@ -21,6 +21,7 @@
 #include "tests/integration/harness/reply.h"
 #include "tests/integration/harness/resp_client.h"
 #include "tests/integration/harness/server_process.h"
+#include "tests/sanitized.h"
 
 namespace iris::harness {
 
@@ -50,19 +51,7 @@ class ServerTest : public ::testing::TestWithParam<int> {
 
 // Memory per connection means nothing when each allocation is padded by a sanitizer.
 #define IRIS_SKIP_UNDER_SANITIZERS() \
-  if (::iris::harness::kSanitized) GTEST_SKIP() << "memory is not measured under a sanitizer"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
+  if (::iris::kSanitized) GTEST_SKIP() << "memory is not measured under a sanitizer"
 
 // Creates a key of the simplest kind that the server has: BF.RESERVE key 0.01 100.
 Reply make_key(RespClient& client, std::string_view key);

@@ -82,7 +82,6 @@ void use(BloomFilter& filter) {
   for (uint64_t i = 0; i < 50; ++i) {
     const ItemHash hash = filter.hash(Item(7, i).view());
     filter.prefetch(hash);
-    filter.touch({&hash, 1});
     if (filter.add(hash, stripes()) == AddOutcome::kAdded) {
       EXPECT_TRUE(filter.contains(hash));
     }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
 #include "tests/unit/filters/spectral_test_support.h"
@@ -75,6 +76,67 @@ TEST(SpectralFilter, CountsReachTheLimitAndNeverWrap) {
     EXPECT_EQ(filter->count(hash, stripes()), kMaxSpectralCount);
     EXPECT_EQ(filter->count(other, stripes()), 0u);
     EXPECT_EQ(filter->sum(), kMaxSpectralCount);
+  }
+}
+
+// Up to 6 a count needs no memory, and then nobody is asked.
+void expect_counts_without_growth(SpectralFilter& filter) {
+  uint64_t asked = 0;
+  const auto never = [&](uint64_t more) {
+    EXPECT_GT(more, 0u);
+    ++asked;
+    return false;
+  };
+  const ItemHash hash = item(filter, 1);
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_EQ(filter.increment(hash, 1, stripes(), {}, never).status, SpectralStatus::kOk);
+  }
+  EXPECT_EQ(asked, 0u);
+  const testing::Unchanged unchanged(filter);
+  const auto& hook = testing::kNeverLogged;
+  EXPECT_EQ(filter.increment(hash, 1, stripes(), hook, never).status, SpectralStatus::kNoMemory);
+  EXPECT_EQ(filter.increment(hash, 1000, stripes(), hook, never).status, SpectralStatus::kNoMemory);
+  EXPECT_EQ(filter.increment(item(filter, 2), 7, stripes(), hook, never).status,
+            SpectralStatus::kNoMemory);
+  EXPECT_EQ(asked, 3u);
+  unchanged.expect();
+  EXPECT_EQ(filter.count(hash, stripes()), 6u);
+  ASSERT_EQ(filter.increment(hash, 1, stripes()).status, SpectralStatus::kOk);
+  // And within what is there.
+  ASSERT_EQ(filter.increment(hash, 100, stripes(), {}, never).status, SpectralStatus::kOk);
+  ASSERT_EQ(filter.decrement(hash, 101, stripes()).status, SpectralStatus::kOk);
+  EXPECT_EQ(filter.count(hash, stripes()), 6u);
+}
+
+TEST(SpectralFilter, AnIncrementThatMayNotGrowChangesNothing) {
+  expect_counts_without_growth(*filter_of({.capacity = 1000}));
+  expect_counts_without_growth(*classic_of(100000, 5));
+}
+
+TEST(SpectralFilter, NoIncrementPassesALimitOfMemory) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (const auto policy : {SpectralPolicy::kMinimumSelection, SpectralPolicy::kMinimalIncrease}) {
+    auto filter = filter_of({.capacity = 20000, .expansion = 0, .policy = policy});
+    const uint64_t limit = filter->memory_bytes() + 20000;
+    const auto may_grow = testing::limited_to(*filter, limit);
+    std::vector<uint64_t> truth(10000);
+    uint64_t refused = 0;
+    for (int n = 0; n < 200000; ++n) {
+      const uint64_t i = random() % truth.size();
+      const uint64_t amount = 1 + (random() >> (36 + random() % 28));
+      const SpectralResult result =
+          filter->increment(item(*filter, i), amount, stripes(), {}, may_grow);
+      if (result.status == SpectralStatus::kOk) truth[i] += amount;
+      refused += result.status == SpectralStatus::kNoMemory ? 1 : 0;
+      ASSERT_LE(filter->memory_bytes(), limit);
+    }
+    EXPECT_GT(refused, 1000u);
+    EXPECT_GT(filter->memory_bytes(), limit - 10000) << "and most of it is used";
+    for (uint64_t i = 0; i < truth.size(); ++i) {
+      ASSERT_GE(filter->count(item(*filter, i), stripes()), truth[i]);
+    }
   }
 }
 

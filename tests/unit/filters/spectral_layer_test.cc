@@ -48,11 +48,15 @@ class Model {
       cells += nonzero(read);
     }
     ASSERT_EQ(layer_->nonzero_cells(), cells);
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, extended = 0;
     for (uint64_t chunk = 0; chunk < layer_->chunk_count(); ++chunk) {
-      bytes += layer_->arena(chunk).capacity_bytes();
+      bytes += layer_->arena(chunk).booked_bytes();
+      for (const SpectralBlock& block : std::as_const(*layer_).chunk(chunk)) {
+        extended += block.link != 0 ? 1 : 0;
+      }
     }
     ASSERT_EQ(layer_->extension_bytes(), bytes);
+    ASSERT_EQ(layer_->extended_blocks(), extended);
   }
 
  private:

@@ -62,6 +62,66 @@ TEST(SpectralSlice, OneThatCannotBeDoneLeavesAllUndone) {
             SpectralStatus::kOk);
 }
 
+TEST(SpectralSlice, ASliceThatMayNotGrowLeavesAllUndone) {
+  const auto never = [](uint64_t) { return false; };
+  for (const auto policy : {SpectralPolicy::kMinimumSelection, SpectralPolicy::kMinimalIncrease}) {
+    auto filter = filter_of({.capacity = 10000, .rate = 1e-6, .policy = policy});
+    std::vector<uint64_t> counts(101);
+    // Many small amounts need no memory, however large they are together.
+    for (int i = 0; i < 6; ++i) {
+      ASSERT_EQ(
+          filter->increment_all(slice_of(*filter, 0, 100, 1), counts, stripes(), {}, never).status,
+          SpectralStatus::kOk);
+    }
+    const testing::Unchanged unchanged(*filter);
+    std::vector<SpectralIncrement> items = slice_of(*filter, 1000, 100, 1);
+    items.push_back({item(*filter, 50), 1});
+    EXPECT_EQ(filter->increment_all(items, counts, stripes(), testing::kNeverLogged, never).status,
+              SpectralStatus::kNoMemory);
+    unchanged.expect();
+    EXPECT_EQ(filter->increment_all(items, counts, stripes()).status, SpectralStatus::kOk);
+    EXPECT_EQ(counts.back(), 7u);
+  }
+}
+
+// A slice needs what its items need one after another, and no more.
+TEST(SpectralSlice, ASliceIsRefusedWhenItsItemsOneByOneAreAndOnlyThen) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (const auto policy : {SpectralPolicy::kMinimumSelection, SpectralPolicy::kMinimalIncrease}) {
+    uint64_t done = 0, refused = 0;
+    for (int round = 0; round < 200; ++round) {
+      const SpectralRequest request{
+          .capacity = 3000, .rate = 1e-4, .expansion = 0, .policy = policy};
+      auto filter = filter_of(request);
+      auto single = filter_of(request);
+      const uint64_t limit = filter->memory_bytes() + random() % 20000;
+      std::vector<SpectralIncrement> items;
+      for (uint64_t i = 0; i < 300; ++i) {
+        items.push_back({item(*filter, random() % 1000), 1 + (random() >> (50 + random() % 14))});
+      }
+      std::vector<uint64_t> counts(items.size());
+      const testing::Unchanged unchanged(*filter);
+      const SpectralStatus status =
+          filter->increment_all(items, counts, stripes(), {}, testing::limited_to(*filter, limit))
+              .status;
+      bool all = true;
+      for (const SpectralIncrement& each : items) {
+        all = all && single->increment(each.hash, each.amount, stripes(), {},
+                                       testing::limited_to(*single, limit))
+                             .status == SpectralStatus::kOk;
+      }
+      EXPECT_EQ(status, all ? SpectralStatus::kOk : SpectralStatus::kNoMemory);
+      EXPECT_LE(filter->memory_bytes(), limit);
+      if (!all) unchanged.expect();
+      ++(all ? done : refused);
+    }
+    EXPECT_GT(done, 10u);
+    EXPECT_GT(refused, 10u);
+  }
+}
+
 TEST(SpectralSlice, ASliceLargerThanTheNextLayerGetsALargerOne) {
   auto filter = filter_of({.capacity = 10});
   const auto items = slice_of(*filter, 0, 1000, 1);

@@ -46,4 +46,37 @@ inline SpectralResult increment_growing(SpectralFilter& filter, const ItemHash& 
   return result;
 }
 
+// What must be the same after something was refused.
+struct Unchanged {
+  explicit Unchanged(const SpectralFilter& filter)
+      : filter_(filter),
+        digest_(filter.digest()),
+        changes_(filter.change_count()),
+        items_(filter.items()),
+        bytes_(filter.memory_bytes()) {}
+
+  void expect() const {
+    EXPECT_EQ(filter_.digest(), digest_);
+    EXPECT_EQ(filter_.change_count(), changes_);
+    EXPECT_EQ(filter_.items(), items_);
+    EXPECT_EQ(filter_.memory_bytes(), bytes_);
+  }
+
+ private:
+  const SpectralFilter& filter_;
+  const ContentDigest digest_;
+  const uint64_t changes_;
+  const uint64_t items_;
+  const uint64_t bytes_;
+};
+
+// As the server asks: the filter may take so much in all.
+inline auto limited_to(const SpectralFilter& filter, uint64_t bytes) {
+  return [&filter, bytes](uint64_t) { return filter.memory_bytes() <= bytes; };
+}
+
+inline constexpr auto kNeverLogged = [](std::span<const SpectralChange>) {
+  ADD_FAILURE() << "logged";
+};
+
 }  // namespace iris::filters::testing

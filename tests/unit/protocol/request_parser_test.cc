@@ -33,6 +33,34 @@ TEST(RequestParser, ReadsAnArrayOfBulkStrings) {
   EXPECT_EQ(transcript.pending, "");
 }
 
+TEST(RequestParser, LengthsOfAnyNumberOfDigitsAreReadAlike) {
+  for (const size_t count : {1u, 9u, 10u, 99u, 100u, 101u}) {
+    for (const size_t size : {0u, 1u, 9u, 10u, 99u, 100u, 101u, 1000u}) {
+      const std::vector<std::string> args(count, std::string(size, 'x'));
+      std::string bytes = "*" + std::to_string(count) + "\r\n";
+      for (const std::string& arg : args) {
+        bytes += "$" + std::to_string(size) + "\r\n" + arg + "\r\n";
+      }
+      EXPECT_THAT(parse_whole(bytes).requests, ElementsAre(args)) << count << " " << size;
+      bytes.pop_back();
+      EXPECT_TRUE(is_incomplete(bytes)) << count << " " << size;
+    }
+  }
+}
+
+TEST(RequestParser, ARequestWhoseFirstLineWasCutLeavesNothingBehindForTheNextOne) {
+  std::string bytes = "*1\r\n$4\r\nPING\r\n";
+  RequestParser parser;
+  std::vector<std::string_view> args;
+  size_t consumed = 0;
+  EXPECT_EQ(parser.parse(bytes.data(), 2, {}, args, consumed), ParseStatus::kIncomplete);
+  EXPECT_EQ(parser.parse(bytes.data(), bytes.size(), {}, args, consumed), ParseStatus::kRequest);
+  std::string next = "\nPING\n";  // a line that ends before the place where the cut was
+  EXPECT_EQ(parser.parse(next.data(), next.size(), {}, args, consumed), ParseStatus::kRequest);
+  EXPECT_THAT(args, ElementsAre("PING", "PING"));
+  EXPECT_EQ(consumed, next.size());
+}
+
 TEST(RequestParser, ArgumentsAreViewsIntoTheInputAndTheRestIsLeft) {
   std::string bytes = "*1\r\n$4\r\nPING\r\n*1\r\n";
   RequestParser parser;

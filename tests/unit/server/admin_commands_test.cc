@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/dispatcher.h"
+#include "server/idle_control.h"
 
 namespace iris::server {
 namespace {
@@ -18,11 +19,13 @@ using testing::MatchesRegex;
 using testing::Not;
 using testing::StartsWith;
 
-class FakeControl : public Control {
+class FakeControl : public IdleControl {
  public:
-  void kill_client(const ClientRecord&) override {}
   void send_to_client(const ClientRecord&, std::string bytes) override { shown += bytes; }
-  void shut_down() override { shut_downs++; }
+  void shut_down(ShutdownSave save) override {
+    shut_downs++;
+    shutdown_save = save;
+  }
   void config_changed(const Config& before, const Config& after) override {
     changes++;
     hz_before = before.hz;
@@ -31,6 +34,7 @@ class FakeControl : public Control {
 
   std::string shown;
   int shut_downs = 0;
+  ShutdownSave shutdown_save = ShutdownSave::kByRules;
   int changes = 0;
   uint32_t hz_before = 0;
   uint32_t hz_after = 0;
@@ -44,7 +48,7 @@ class FakeClock : public Clock {
 
 class FakeValue : public Value {
  public:
-  explicit FakeValue(uint8_t content) : Value(ValueKind::kBloom), content_(content) {}
+  explicit FakeValue(uint8_t content) : Value(ValueKind::kBloom, 0), content_(content) {}
   std::string_view type_name() const override { return "bloom"; }
   std::string_view encoding() const override { return "blocked"; }
   uint64_t memory_bytes() const override { return 1000; }
@@ -238,7 +242,6 @@ TEST_F(AdminCommands, MonitorIsRefusedInsideATransaction) {
 }
 
 TEST_F(AdminCommands, ShutdownAnswersNothingAndCloses) {
-  EXPECT_EQ(run("shutdown save"), "-ERR persistence is not available in this version\r\n");
   EXPECT_EQ(run("shutdown abort"), "-ERR No shutdown in progress.\r\n");
   EXPECT_EQ(run("shutdown save nosave"), "-ERR syntax error\r\n");
   EXPECT_EQ(control_.shut_downs, 0);

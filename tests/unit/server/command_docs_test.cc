@@ -116,5 +116,25 @@ TEST(CommandDocs, OfEveryCommandSayWhatItDoes) {
   }
 }
 
+// What is planned as an item must be declared as one: amounts and options are not worth a hash.
+TEST(CommandTable, ArgumentsThatArePlannedAsItemsAreItems) {
+  const CommandTable table(command_families());
+  int planned = 0;
+  for (const Command& command : table.commands()) {
+    if (command.spec->plan == Plan::kNone) continue;
+    SCOPED_TRACE(command.full_name);
+    ++planned;
+    ASSERT_GE(command.arguments.size(), 2u);
+    EXPECT_EQ(command.arguments[0].type, "key");
+    EXPECT_EQ(command.arguments[1].name, "item");
+    EXPECT_EQ(command.arguments[1].multiple, command.spec->plan == Plan::kKeyItems);
+    for (size_t i = 2; i < command.arguments.size(); ++i) {
+      EXPECT_EQ(command.spec->plan, Plan::kKeyItem) << command.arguments[i].name;
+      EXPECT_NE(command.arguments[i].name, "item");
+    }
+  }
+  EXPECT_GT(planned, 10);
+}
+
 }  // namespace
 }  // namespace iris::server

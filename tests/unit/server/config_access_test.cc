@@ -23,7 +23,8 @@ ConfigSetResult set(std::vector<ConfigSetting> settings, const Config& config = 
 TEST(ConfigGet, MatchesPatternsInAnyCaseAndEachNameOnce) {
   EXPECT_THAT(get({"MAXMEM*", "maxmemory"}),
               ElementsAre(Pair("maxmemory", "0"), Pair("maxmemory-policy", "noeviction")));
-  EXPECT_THAT(get({"save", "appendonly"}), ElementsAre(Pair("appendonly", "no"), Pair("save", "")));
+  EXPECT_THAT(get({"save", "appendonly"}),
+              ElementsAre(Pair("appendonly", "yes"), Pair("save", "")));
   EXPECT_THAT(get({"nothing"}), IsEmpty());
   EXPECT_EQ(get({"*"}).size(), directives().size());
 }

@@ -96,6 +96,7 @@ inline const std::map<std::string_view, std::vector<std::string>>& sample_values
       {"appendonly", {"yes", "no"}},
       {"appendfsync", {"always", "everysec", "no"}},
       {"save", {"\"\"", "3600 1", "3600 1 300 100 60 10000"}},
+      {"stop-writes-on-bgsave-error", {"yes", "no"}},
       {"auto-aof-rewrite-percentage", {"100", "0"}},
       {"auto-aof-rewrite-min-size", {"64mb", "1"}},
       {"bf-error-rate", {"0.01", "1e-12", "0.1", "0.3333333333333333"}},

@@ -10,20 +10,13 @@
 #include "filters/bloom_filter.h"
 #include "server/bloom_value.h"
 #include "server/engine.h"
+#include "server/idle_control.h"
 
 namespace iris::server {
 
-class IdleControl : public Control {
- public:
-  void kill_client(const ClientRecord&) override {}
-  void send_to_client(const ClientRecord&, std::string) override {}
-  void shut_down() override {}
-  void config_changed(const Config&, const Config&) override {}
-};
-
 class EmptyValue : public Value {
  public:
-  EmptyValue() : Value(ValueKind::kSpectral) {}
+  EmptyValue() : Value(ValueKind::kSpectral, 0) {}
   std::string_view type_name() const override { return "empty"; }
   std::string_view encoding() const override { return "raw"; }
   uint64_t memory_bytes() const override { return 0; }
