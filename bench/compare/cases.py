@@ -1,0 +1,129 @@
+"""The commands that are measured, on which server, and what has to be there before.
+
+Filters are filled to a half (or 20 million items) first, since memory that was never written is one
+page of zeros that every cache holds. Items are then drawn uniformly from as many as the filter is
+made for: about half of the lookups find something, and adds never overfill.
+"""
+
+import dataclasses
+
+import load
+
+ITEM, TEN = ["__item__"], ["__item__"] * 10
+# The prototype hot.cpp has the keys f and s; all names have one length, so that requests do too.
+BLOOM = {"10k": ("s", 10_000), "10M": ("m", 10_000_000), "100M": ("f", 100_000_000)}
+COUNTING = ("c", 10_000_000)
+MOST_FILLED = 20_000_000
+KEYS = 1_000_000  # of GET and SET, and members of the set
+BITS = 100_000_000  # of the bitmap that is used; SETBIT takes no leading zeros, hence --first
+
+PIPELINES = (1, 16, 100)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One command on one server."""
+
+    server: str
+    label: str
+    words: tuple
+    expect: str
+    options: tuple = ()
+
+
+def bloom_cases(server, sizes, full=True):
+    cases = []
+    for size in sizes:
+        key, capacity = BLOOM[size]
+        items = ("--items", capacity)
+        cases += [
+            Case(server, f"BF.EXISTS {size}", ("BF.EXISTS", key, *ITEM), "integer", items),
+            Case(server, f"BF.ADD {size}", ("BF.ADD", key, *ITEM), "integer", items),
+        ]
+    key, capacity = BLOOM["100M"]
+    items = ("--items", capacity)
+    if full:
+        cases += [
+            Case(server, "BF.MEXISTS of 10", ("BF.MEXISTS", key, *TEN), "array", items),
+            Case(server, "BF.MADD of 10", ("BF.MADD", key, *TEN), "array", items),
+        ]
+    return cases
+
+
+def counting_cases(server):
+    key, capacity = COUNTING
+    items = ("--items", capacity)
+    cases = [Case(server, "CF.COUNT 10M", ("CF.COUNT", key, *ITEM), "integer", items)]
+    if server == "iris":  # a cuckoo filter has no increments
+        cases.append(Case(server, "CF.INCR 10M", ("CF.INCR", key, *ITEM), "integer", items))
+    return cases
+
+
+def redis_cases():
+    keys = ("--items", KEYS)
+    bits = ("--item-bytes", 9, "--first", BITS, "--items", BITS)
+    return [
+        Case("redis", "GET", ("GET", "__item__"), "bulk", keys),
+        Case("redis", "SET", ("SET", "__item__", "123456789012"), "simple", keys),
+        Case("redis", "SISMEMBER", ("SISMEMBER", "set", *ITEM), "integer", keys),
+        Case("redis", "SADD", ("SADD", "set", *ITEM), "integer", keys),
+        Case("redis", "GETBIT", ("GETBIT", "bits", *ITEM), "integer", bits),
+        Case("redis", "SETBIT", ("SETBIT", "bits", *ITEM, "1"), "integer", bits),
+    ]
+
+
+def all_cases(names):
+    """Of the servers that are there."""
+    cases = [Case(name, "PING", ("PING",), "simple") for name in names if name != "floor"]
+    if "floor" in names:
+        cases.append(Case("floor", "any", ("BF.EXISTS", "f", *ITEM), "integer"))
+    for name in names:
+        if name in ("iris", "redisbloom"):
+            cases += bloom_cases(name, BLOOM) + counting_cases(name)
+    if "hot" in names:
+        cases += bloom_cases("hot", ("10k", "100M"))
+    return cases + redis_cases()
+
+
+def floor_request_bytes():
+    return len("*3\r\n$9\r\nBF.EXISTS\r\n$1\r\nf\r\n$12\r\n123456789012\r\n")
+
+
+def fill(server, loadgen, quick):
+    """Makes and fills what the cases of this server need."""
+    most = 200_000 if quick else MOST_FILLED
+
+    def add(words, items, *options):
+        requests = max(1, items // sum(word == "__item__" for word in words))
+        load.run(loadgen, server, words, "--sequential", "--requests", requests,
+                 "--pipeline", 100, *options)
+
+    if server.name in ("iris", "redisbloom"):
+        for key, capacity in BLOOM.values():
+            server.command("BF.RESERVE", key, "0.01", capacity)
+        server.command("CF.RESERVE", COUNTING[0], COUNTING[1])
+        add(["CF.INSERT", COUNTING[0], "ITEMS", *TEN], min(COUNTING[1] // 2, most))
+    if server.name in ("iris", "redisbloom", "hot"):
+        for size in BLOOM if server.name != "hot" else ("10k", "100M"):
+            key, capacity = BLOOM[size]
+            add(["BF.MADD", key, *TEN], min(capacity // 2, most))
+    if server.name == "redis":
+        add(["SET", "__item__", "123456789012"], KEYS // 10 if quick else KEYS)
+        add(["SADD", "set", "__item__"], KEYS // 2)
+        server.command("SETBIT", "bits", 2 * BITS - 1, 1)
+
+
+def measure(cases, running, loadgen, rounds, seconds):
+    """Medians by (server, label, pipeline). Servers and commands alternate within each round, so a
+    noisy minute hits all of them."""
+    runs = {}
+    for number in range(rounds):
+        for pipeline in PIPELINES:
+            for case in cases:
+                options = ("--pipeline", pipeline, "--connections", load.CONNECTIONS,
+                           "--seconds", seconds, "--seed", number + 1, "--expect", case.expect,
+                           *case.options)
+                figures = load.run(loadgen, running[case.server], case.words, *options)
+                runs.setdefault((case.server, case.label, pipeline), []).append(figures)
+        print(f"bench: commands, round {number + 1} of {rounds} done", flush=True)
+    return {key: load.median(figures) for key, figures in runs.items()}

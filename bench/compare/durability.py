@@ -1,0 +1,233 @@
+"""What keeping the data costs, beside redis-server in the same run: the log under each policy, the
+time of a replay, and a snapshot under load. Prints its tables, and writes them between two marks of
+docs/persistence.md.
+
+  script/bench durability [--rounds N] [--seconds S] [--gigabytes G]
+"""
+
+import argparse
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import document
+import load
+import servers
+
+BEGIN, END = "<!-- script/bench durability begins -->", "<!-- script/bench durability ends -->"
+PAGE = "docs/persistence.md"
+POLICIES = {"none": ["--appendonly", "no"],
+            "everysec": ["--appendonly", "yes", "--appendfsync", "everysec"],
+            "always": ["--appendonly", "yes", "--appendfsync", "always"]}
+REPLAYED = 5_000_000
+
+
+def iris(program, extra, directory=None):
+    def arguments(port, own):
+        return ["--port", str(port), "--dir", directory or own, "--threads", "1", "--loglevel",
+                "warning", "--auto-aof-rewrite-percentage", "0", *extra]
+    return servers.Server("iris", program, arguments, pinned=False)
+
+
+def redis(extra, directory=None):
+    def arguments(port, own):
+        return ["--port", str(port), "--dir", directory or own, "--save", "", "--loglevel",
+                "warning", "--auto-aof-rewrite-percentage", "0", *extra]
+    return servers.Server("redis", "redis-server", arguments, pinned=False)
+
+
+def policies(options):
+    """Requests a second by (server, policy, pipeline): adds of new items, 50 connections."""
+    runs = {}
+    for number in range(options.rounds):
+        for policy, extra in POLICIES.items():
+            for name in ("iris", "redis"):
+                server = iris(options.iris, extra) if name == "iris" else redis(extra)
+                try:
+                    if name == "iris":
+                        server.command("BF.RESERVE", "f", "0.01", 20_000_000)
+                    words = ["BF.ADD" if name == "iris" else "SADD", "f", "__item__"]
+                    for pipeline in (1, 16):
+                        figures = load.run(
+                            options.loadgen, server, words, "--sequential", "--pipeline", pipeline,
+                            "--first", (number * 2 + pipeline) * 10_000_000, "--seconds",
+                            options.seconds, "--connections", load.CONNECTIONS, "--expect",
+                            "integer", pinned=False)
+                        runs.setdefault((name, policy, pipeline), []).append(figures)
+                finally:
+                    server.stop()
+        print(f"bench: policies, round {number + 1} of {options.rounds}", flush=True)
+    return {key: load.median(figures) for key, figures in runs.items()}
+
+
+def policies_table(medians):
+    rows = []
+    for pipeline in (1, 16):
+        for policy in POLICIES:
+            own, peer = (medians[name, policy, pipeline] for name in ("iris", "redis"))
+            base, peer_base = (medians[name, "none", pipeline] for name in ("iris", "redis"))
+            rows.append((str(pipeline), policy, f"{own.per_second:,.0f}",
+                         f"{own.per_second / base.per_second:.2f}", f"{own.cpu:.2f}",
+                         f"{peer.per_second:,.0f}",
+                         f"{peer.per_second / peer_base.per_second:.2f}", f"{peer.cpu:.2f}",
+                         f"{own.per_second / peer.per_second:.2f}"))
+    return document.table(("P", "log", "BF.ADD/s", "of without", "CPU us", "SADD/s of redis-server",
+                           "of without", "CPU us", "ratio"), rows)
+
+
+def seconds_to_load(start):
+    """Until the data set is there; the server is stopped."""
+    begun = time.monotonic()
+    server = start()
+    try:
+        while "loading:1" in server.command("INFO", "persistence"):
+            time.sleep(0.02)
+        return time.monotonic() - begun, server.command("DBSIZE").strip()
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
+def replay(options):
+    """Seconds to start from a log of REPLAYED adds."""
+    result = {}
+    for name in ("iris", "redis"):
+        extra = ["--appendonly", "yes", "--appendfsync", "no"]
+        start = (lambda d=None: iris(options.iris, extra, d)) if name == "iris" else (
+            lambda d=None: redis(extra, d))
+        server = start()
+        try:
+            if name == "iris":
+                server.command("BF.RESERVE", "f", "0.01", 2 * REPLAYED)
+            load.run(options.loadgen, server, ["BF.ADD" if name == "iris" else "SADD", "f",
+                                               "__item__"], "--sequential", "--pipeline", 100,
+                     "--requests", REPLAYED, pinned=False)
+            server.process.terminate()
+            server.process.wait(60)
+            times = [seconds_to_load(lambda: start(server.directory))[0]
+                     for _ in range(options.rounds)]
+            result[name] = statistics.median(times)
+        finally:
+            server.stop()
+        print(f"bench: replay of {name} done", flush=True)
+    return result
+
+
+class Watch(threading.Thread):
+    """The largest resident size of a process tree (a fork's child counts) while it runs."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.peak, self.ended = pid, 0, threading.Event()
+
+    def run(self):
+        while not self.ended.wait(0.02):
+            self.peak = max(self.peak, self.resident())
+
+    def resident(self):
+        children = subprocess.run(["pgrep", "-P", str(self.pid)], capture_output=True, text=True,
+                                  check=False).stdout.split()
+        total = 0
+        for pid in [str(self.pid), *children]:
+            try:
+                # A fork shares its parent's pages: only its private ones are extra.
+                with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rollup:
+                    total += int(re.search(r"^Pss:\s+(\d+)", rollup.read(), re.M).group(1)) * 1024
+            except (OSError, AttributeError):
+                continue
+        return total
+
+
+def snapshot(options):
+    """A snapshot of one big filter under adds at a fixed rate; for Redis one big string."""
+    size = int(options.gigabytes * (1 << 30))
+    result = {}
+    for name in ("iris", "redis"):
+        server = iris(options.iris, POLICIES["none"]) if name == "iris" else redis(
+            POLICIES["none"] + ["--rdbcompression", "no", "--proto-max-bulk-len", "4gb"])
+        try:
+            if name == "iris":
+                server.command("BF.RESERVE", "f", "0.01", int(size * 8 / 9.93), "NONSCALING")
+                words = ["BF.ADD", "f", "__item__"]
+                # Every page is touched before.
+                load.run(options.loadgen, server, words, "--sequential", "--first", 10**11,
+                         "--requests", size // 2048, "--pipeline", 100, pinned=False)
+            else:
+                server.command("SETRANGE", "f", size - 1, "x")
+                words = ["SADD", "s", "__item__"]
+            rate = ["--rate", 10_000, "--connections", load.CONNECTIONS, "--sequential"]
+            quiet = load.run(options.loadgen, server, words, *rate, "--first", 2 * 10**11,
+                             "--seconds", 5, pinned=False)
+            before = Watch(server.pid).resident()
+            watch = Watch(server.pid)
+            watch.start()
+            begun = time.monotonic()
+            server.command("BGSAVE")
+            took = []
+
+            def wait():
+                while "rdb_bgsave_in_progress:1" in server.command("INFO", "persistence"):
+                    time.sleep(0.05)
+                took.append(time.monotonic() - begun)
+
+            waiter = threading.Thread(target=wait)
+            waiter.start()
+            busy = load.run(options.loadgen, server, words, *rate, "--first", 3 * 10**11,
+                            "--seconds", 8, pinned=False)
+            waiter.join(600)
+            watch.ended.set()
+            watch.join()
+            result[name] = (took[0], before, watch.peak - before, quiet, busy)
+        finally:
+            server.stop()
+        print(f"bench: snapshot of {name} done", flush=True)
+    return result
+
+
+def snapshot_table(result):
+    rows = []
+    for name, (took, before, extra, quiet, busy) in result.items():
+        rows.append((document.NAMES[name], f"{took:.1f}", f"{before / 2**20:,.0f}",
+                     f"{extra / 2**20:,.0f} ({100 * extra / before:.0f} %)",
+                     f"{quiet.p999 / 1e3:.2f}", f"{busy.p999 / 1e3:.2f}",
+                     f"{busy.p999 / quiet.p999:.1f}", f"{busy.max / 1e3:.1f}"))
+    return document.table(("server", "seconds", "memory, MB", "extra, MB", "p99.9 without, ms",
+                           "p99.9 during, ms", "ratio", "max during, ms"), rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="script/bench durability")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--gigabytes", type=float, default=1)
+    parser.add_argument("--programs", default="build/release/bin", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not 1 <= options.rounds <= 20 or not 0.2 <= options.seconds <= 60 or not (
+            0.01 <= options.gigabytes <= 8):
+        parser.error("allowed are --rounds 1 to 20, --seconds 0.2 to 60, --gigabytes 0.01 to 8")
+    options.iris = f"{options.programs}/iris-server"
+    options.loadgen = f"{options.programs}/loadgen"
+    medians = policies(options)
+    times = replay(options)
+    saved = snapshot(options)
+    text = "\n\n".join([
+        f"Made by `script/bench durability --rounds {options.rounds} --seconds "
+        f"{options.seconds:g} --gigabytes {options.gigabytes:g}`; nothing is pinned, one worker.",
+        "Adds of new items, 50 connections, by policy:",
+        policies_table(medians),
+        f"Starting from a log of {REPLAYED:,} adds: Iris {times['iris']:.2f} s, redis-server "
+        f"(SADD of the same items) {times['redis']:.2f} s, ratio "
+        f"{times['iris'] / times['redis']:.2f}.",
+        f"A snapshot of {options.gigabytes:g} GB under 10,000 adds a second; redis-server has one "
+        "string of that size and saves it uncompressed:",
+        snapshot_table(saved),
+    ])
+    print(text)
+    document.replace_part(PAGE, PAGE, text, (BEGIN, END))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""What a second thread adds: without sockets (threads_bench), and over them as far as the cores
+allow: the generator needs some of them itself."""
+
+import csv
+import os
+import subprocess
+
+import load
+import servers
+
+
+def without_sockets(program, rounds, seconds):
+    """Rows of threads_bench as dictionaries."""
+    output = subprocess.run(
+        [program, str(seconds), str(rounds)], check=True, capture_output=True, text=True,
+        timeout=1200,
+    ).stdout
+    print("bench: threads without sockets done", flush=True)
+    return list(csv.DictReader(output.splitlines()))
+
+
+def over_sockets(iris_program, loadgen, rounds, seconds):
+    """By number of threads: median figures of BF.EXISTS at P=100, nothing pinned."""
+    runs = {}
+    counts = [n for n in (1, 2, 4, 8, 16) if n <= (os.cpu_count() or 1)]
+    for number in range(rounds):
+        for threads in counts:
+            server = servers.iris(iris_program, threads, pinned=False)
+            try:
+                server.command("BF.RESERVE", "m", "0.01", 10_000_000)
+                load.run(loadgen, server, ["BF.MADD", "m", *["__item__"] * 10], "--sequential",
+                         "--requests", 50_000, "--pipeline", 100, pinned=False)
+                figures = load.run(
+                    loadgen, server, ["BF.EXISTS", "m", "__item__"], "--pipeline", 100,
+                    "--items", 1_000_000, "--seconds", seconds, "--seed", number + 1,
+                    "--connections", load.CONNECTIONS, "--expect", "integer", pinned=False)
+            finally:
+                server.stop()
+            runs.setdefault(threads, []).append(figures)
+    print("bench: threads over sockets done", flush=True)
+    return {threads: load.median(figures) for threads, figures in runs.items()}
