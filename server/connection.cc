@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
+#include "server/log.h"
 #include "server/socket_address.h"
 #include "server/worker.h"
 
@@ -46,7 +45,7 @@ void Connection::open(Worker& worker, int fd, bool is_unix, uint32_t keepalive_s
     error = uv_read_start(connection->stream(), on_allocate, on_read);
   }
   if (error != 0) {
-    spdlog::warn("Cannot take over a connection: {}", uv_strerror(error));
+    log_warning("Cannot take over a connection: {}", uv_strerror(error));
     if (!opened) ::close(fd);
     connection->close();
   }
@@ -123,8 +122,8 @@ bool Connection::over_output_limit() {
   const OutputBufferLimit& limit =
       worker_.engine().config.output_buffer_limit(ClientClass::kNormal);
   if (limit.hard_bytes == 0 || waiting_bytes_ <= limit.hard_bytes) return false;
-  spdlog::warn("Client id={} addr={} closed: {} bytes of replies wait, more than its output limit",
-               session.record->id, session.record->address, waiting_bytes_);
+  log_warning("Client id={} addr={} closed: {} bytes of replies wait, more than its output limit",
+              session.record->id, session.record->address, waiting_bytes_);
   worker_.stats().output_limit_disconnections.add();
   close();
   return true;
@@ -139,8 +138,8 @@ void Connection::check_soft_output_limit(int64_t now_ms) {
   }
   if (over_soft_limit_since_ms_ == 0) over_soft_limit_since_ms_ = now_ms;
   if (now_ms - over_soft_limit_since_ms_ < static_cast<int64_t>(limit.soft_s) * 1000) return;
-  spdlog::warn("Client id={} addr={} closed: over its soft output limit for {} s",
-               session.record->id, session.record->address, limit.soft_s);
+  log_warning("Client id={} addr={} closed: over its soft output limit for {} s",
+              session.record->id, session.record->address, limit.soft_s);
   worker_.stats().output_limit_disconnections.add();
   close();
 }

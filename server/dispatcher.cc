@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include <spdlog/spdlog.h>
-
 #include "server/command_help.h"
+#include "server/log.h"
 #include "server/storage.h"
 #include "server/text.h"
 
@@ -142,7 +141,7 @@ void Dispatcher::refuse_unknown(Session& session, std::span<const std::string_vi
   // A web page can make a browser send an HTTP request here, whose lines would be read as inline
   // commands: end it at the first sign.
   if (equal_ignoring_case(args[0], "post") || equal_ignoring_case(args[0], "host:")) {
-    spdlog::warn(
+    log_warning(
         "Possible SECURITY ATTACK detected: {} sends HTTP requests (POST or Host: commands). "
         "Connection closed.",
         session.record->address);

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include <spdlog/spdlog.h>
+#include "server/log.h"
 
 namespace iris::server {
 
@@ -62,7 +62,7 @@ void Listener::accept_all() {
     }
     // ECONNABORTED and the like concern one connection that is gone already.
     if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) continue;
-    if (errno != EAGAIN) spdlog::warn("Accepting a connection: {}", std::strerror(errno));
+    if (errno != EAGAIN) log_warning("Accepting a connection: {}", std::strerror(errno));
     return;
   }
 }
@@ -72,7 +72,7 @@ void Listener::turn_one_away() {
     spare_fd_ = open_spare();
     if (spare_fd_ < 0) return;
   }
-  spdlog::warn("Turning a connection away: too many open files");
+  log_warning("Turning a connection away: too many open files");
   ::close(spare_fd_);
   const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd >= 0) ::close(fd);

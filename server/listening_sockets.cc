@@ -11,9 +11,9 @@
 #include <cstring>
 #include <string>
 
-#include <spdlog/spdlog.h>
-
 #include "server/listener.h"
+
+#include "server/log.h"
 
 namespace iris::server {
 
@@ -68,7 +68,7 @@ bool bind_all_tcp(const Config& config, ListeningSockets& sockets) {
     if (fd >= 0) {
       sockets.tcp.push_back(fd);
     } else if (optional) {
-      spdlog::info("Not listening on {}:{}: {}", name, config.port, error);
+      log_notice("Not listening on {}:{}: {}", name, config.port, error);
     } else {
       sockets.error = "cannot listen on " + name + ":" + std::to_string(config.port) + ": " + error;
       return false;

@@ -67,4 +67,13 @@ void set_log_level(LogLevel level) {
   spdlog::set_level(spdlog_level(level));
 }
 
+void silence_log() {
+  spdlog::set_level(spdlog::level::off);
+}
+
+void write_log(LogLevel level, fmt::string_view format, fmt::format_args arguments) {
+  if (!spdlog::should_log(spdlog_level(level))) return;
+  spdlog::log(spdlog_level(level), fmt::vformat(format, arguments));
+}
+
 }  // namespace iris::server

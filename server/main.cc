@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include <spdlog/spdlog.h>
-
 #include "persistence/file_check.h"
 #include "server/config_command_line.h"
 #include "server/crash_report.h"
@@ -78,7 +76,7 @@ int run(const CommandLine& line) {
   Clock clock;
   Server server(config, facts_of_this_run(line, clock), clock);
   if (const std::string error = server.listen(); !error.empty()) {
-    spdlog::error("{}", error);
+    log_warning("{}", error);
     return config.logfile.empty() ? 1 : fail(error);
   }
   const PidFile pid_file(config);

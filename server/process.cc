@@ -15,7 +15,7 @@
 #include <cstring>
 #include <fstream>
 
-#include <spdlog/spdlog.h>
+#include "server/log.h"
 
 namespace iris::server {
 
@@ -58,7 +58,7 @@ PidFile::PidFile(const Config& config) {
   file << getpid() << "\n";
   file.close();
   if (!file) {
-    spdlog::warn("Cannot write the pid file {}", path_);
+    log_warning("Cannot write the pid file {}", path_);
     path_.clear();
   }
 }
@@ -73,7 +73,7 @@ void notify_service_manager(Supervised supervised, const char* state) {
   sockaddr_un address{};
   if (path == nullptr || std::strlen(path) >= sizeof address.sun_path) {
     if (supervised == Supervised::kSystemd) {
-      spdlog::warn("supervised systemd, but NOTIFY_SOCKET is not set");
+      log_warning("supervised systemd, but NOTIFY_SOCKET is not set");
     }
     return;
   }
@@ -85,7 +85,7 @@ void notify_service_manager(Supervised supervised, const char* state) {
   if (fd < 0) return;
   if (sendto(fd, state, std::strlen(state), MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address),
              size) < 0) {
-    spdlog::warn("Cannot notify the service manager: {}", std::strerror(errno));
+    log_warning("Cannot notify the service manager: {}", std::strerror(errno));
   }
   close(fd);
 }
@@ -113,8 +113,8 @@ uint32_t reserve_descriptors(uint32_t maxclients) {
   const rlim_t clients = raised.rlim_cur > kOwnDescriptors ? raised.rlim_cur - kOwnDescriptors : 1;
   const auto fitting = static_cast<uint32_t>(std::min<rlim_t>(clients, maxclients));
   if (fitting < maxclients) {
-    spdlog::warn("The limit of open files ({}) allows {} clients only, not maxclients {}",
-                 raised.rlim_cur, fitting, maxclients);
+    log_warning("The limit of open files ({}) allows {} clients only, not maxclients {}",
+                raised.rlim_cur, fitting, maxclients);
   }
   return fitting;
 }

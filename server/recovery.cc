@@ -4,11 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "persistence/data_directory.h"
 #include "persistence/log_recovery.h"
 #include "persistence/snapshot_file.h"
+#include "server/log.h"
 #include "server/replay.h"
 
 namespace iris::server {
@@ -73,12 +72,12 @@ void Recovery::report(const char* what, uint64_t done, uint64_t in_all) {
   const int64_t now_ns = engine_.clock.monotonic_ns();
   if (now_ns - reported_ns_ < kReportEveryNs) return;
   reported_ns_ = now_ns;
-  spdlog::info("Loading the {}: {} of {} MB", what, done >> 20, in_all >> 20);
+  log_notice("Loading the {}: {} of {} MB", what, done >> 20, in_all >> 20);
 }
 
 std::string Recovery::remove_temporaries(const persistence::DataFiles& found) {
   for (const std::string& name : found.temporaries) {
-    spdlog::info("Removing {}, which was never finished", name);
+    log_notice("Removing {}, which was never finished", name);
     if (const int error = files_.remove(persistence::path_in(directory_, name)); error != 0) {
       return "cannot remove " + name;
     }
@@ -112,7 +111,7 @@ std::string Recovery::load_snapshot(Replay& replay, persistence::Lsn lsn) {
   turn.end();
   result_.last_lsn = reader->end();
   result_.snapshot_bytes = reader->bytes_in_all();
-  spdlog::info("Loaded {}: {} MB", name, reader->bytes_in_all() >> 20);
+  log_notice("Loaded {}: {} MB", name, reader->bytes_in_all() >> 20);
   return {};
 }
 
@@ -132,13 +131,13 @@ std::string Recovery::load_log(Replay& replay) {
       persistence::recover_log(files_, directory_, result_.last_lsn, log);
   if (progress_.cancelled) return kCancelled;
   if (!recovered.damage.empty()) return recovered.damage;
-  if (!recovered.warning.empty()) spdlog::warn("{}", recovered.warning);
+  if (!recovered.warning.empty()) log_warning("{}", recovered.warning);
   turn.begin();
   if (recovered.has_seed) engine_.hash_seed = recovered.hash_seed;
   turn.end();
   result_.last_lsn = recovered.last_lsn;
   result_.next_after = std::max(recovered.last_lsn, recovered.largest_seen);
-  if (recovered.records > 0) spdlog::info("Replayed {} records of the log", recovered.records);
+  if (recovered.records > 0) log_notice("Replayed {} records of the log", recovered.records);
   return {};
 }
 

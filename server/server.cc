@@ -9,8 +9,6 @@
 #include <csignal>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "filters/check.h"
 #include "server/connection.h"
 #include "server/log.h"
@@ -44,7 +42,7 @@ constexpr std::string_view kProtectedMode =
 void refuse(int fd, std::string_view error) {
   // Best effort: the socket's buffer is empty, so it goes out or the client is gone.
   if (send(fd, error.data(), error.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-    spdlog::debug("A refused connection was gone already");
+    log_verbose("A refused connection was gone already");
   }
   close(fd);
 }
@@ -129,7 +127,7 @@ int Server::run() {
   const bool saved = storage_.stop(save == ShutdownSave::kYes || (save == ShutdownSave::kByRules &&
                                                                   !engine_.config.save.empty()));
   if (!engine_.config.unixsocket.empty()) unlink(engine_.config.unixsocket.c_str());
-  if (saved) spdlog::info("Iris is now ready to exit, bye bye...");
+  if (saved) log_notice("Iris is now ready to exit, bye bye...");
   return saved ? 0 : 1;
 }
 
@@ -151,13 +149,13 @@ void Server::wait_for_quick_load() {
 
 void Server::announce() const {
   const Config& config = engine_.config;
-  spdlog::info("Iris {} starts: pid {}, threads {}", kVersion, getpid(), workers_.size());
+  log_notice("Iris {} starts: pid {}, threads {}", kVersion, getpid(), workers_.size());
   if (config.port != 0) {
     std::string addresses;
     for (const std::string& address : config.bind) addresses += " " + address;
-    spdlog::info("Listening on port {} of{}", config.port, addresses);
+    log_notice("Listening on port {} of{}", config.port, addresses);
   }
-  if (!config.unixsocket.empty()) spdlog::info("Listening on {}", config.unixsocket);
+  if (!config.unixsocket.empty()) log_notice("Listening on {}", config.unixsocket);
 }
 
 // --- connections ---
@@ -221,7 +219,7 @@ void Server::go_on_later(const ClientRecord& client, Turn turn) {
 void Server::on_signal(int signal) {
   if (signal == SIGHUP || signal == SIGUSR1) return;  // caught so that they do not end us
   if (shutting_down_ && signal == SIGINT) {
-    spdlog::warn("You insist... exiting now.");
+    log_warning("You insist... exiting now.");
     _exit(1);
   }
   begin_shutdown(signal == SIGINT ? "Received SIGINT, shutting down"
@@ -238,11 +236,11 @@ void Server::on_wake() {
   {
     std::lock_guard<std::mutex> lock(load_mutex_);
     if (!load_error_.empty()) {
-      spdlog::error("{}", load_error_);
+      log_warning("{}", load_error_);
       begin_shutdown("The data set cannot be loaded");
     } else if (load_done_ && !ready_) {
       ready_ = true;
-      spdlog::info("Ready to accept connections");
+      log_notice("Ready to accept connections");
       notify_service_manager(supervised_, "READY=1\n");
     }
   }
@@ -257,7 +255,7 @@ void Server::on_wake() {
 void Server::begin_shutdown(const std::string& reason) {
   if (shutting_down_) return;
   shutting_down_ = true;
-  spdlog::warn("{}", reason);
+  log_warning("{}", reason);
   notify_service_manager(supervised_, "STOPPING=1\n");
   for (auto& listener : listeners_) listener->close();
   for (auto& worker : workers_) worker->stop();

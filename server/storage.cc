@@ -8,9 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "persistence/data_directory.h"
+#include "server/log.h"
 
 namespace iris::server {
 
@@ -77,7 +76,7 @@ std::string Storage::load() {
   const int64_t began_ns = engine_.clock.monotonic_ns();
   const RecoveryResult recovered = recover(engine_, files_, directory_, load_progress_);
   load_cancelled_ = recovered.cancelled;
-  if (load_cancelled_) spdlog::info("The load was interrupted; the files are as they were");
+  if (load_cancelled_) log_notice("The load was interrupted; the files are as they were");
   if (!recovered.error.empty()) return recovered.error;
   auto log = std::make_unique<persistence::Log>(files_, directory_, engine_.hash_seed,
                                                 recovered.next_after, *this);
@@ -105,8 +104,8 @@ std::string Storage::load() {
   if (record) engine_.journal.record_to(log_.get());
   engine_.loading = false;
   engine_.world.unlock_exclusive();
-  spdlog::info("The data set is loaded: {:.3f} seconds",
-               static_cast<double>(engine_.clock.monotonic_ns() - began_ns) / 1e9);
+  log_notice("The data set is loaded: {:.3f} seconds",
+             static_cast<double>(engine_.clock.monotonic_ns() - began_ns) / 1e9);
   return {};
 }
 
@@ -142,15 +141,15 @@ bool Storage::stop(bool save) {
   if (!loaded_) return load_cancelled_;
   bool all_well = true;
   if (save) {
-    spdlog::info("Saving the final snapshot before exiting");
+    log_notice("Saving the final snapshot before exiting");
     const std::string error = snapshotter_->run(status_.log_on);
     all_well = error.empty();
-    if (!all_well) spdlog::error("The final snapshot failed: {}", error);
+    if (!all_well) log_warning("The final snapshot failed: {}", error);
   }
   engine_.journal.record_to(nullptr);
   if (status_.log_on) {
     if (const std::string error = log_->stop(); !error.empty()) {
-      spdlog::error("The log could not be closed: {}", error);
+      log_warning("The log could not be closed: {}", error);
       all_well = false;
     }
   }
@@ -199,7 +198,7 @@ void Storage::switch_log(bool on, SyncPolicy policy) {
   if (on) {
     const std::string error = log_->start(policy, persistence::LogBase::kUnrecordedChanges);
     if (!error.empty()) {
-      spdlog::error("The log cannot be switched on: {}", error);
+      log_warning("The log cannot be switched on: {}", error);
       std::lock_guard<std::mutex> lock(mutex_);
       last_failure_ms_ = engine_.clock.wall_ms();
       return;
@@ -210,13 +209,13 @@ void Storage::switch_log(bool on, SyncPolicy policy) {
   engine_.world.unlock_exclusive();
   if (!on) {
     const std::string error = log_->stop();
-    if (!error.empty()) spdlog::error("The log could not be closed: {}", error);
+    if (!error.empty()) log_warning("The log could not be closed: {}", error);
   }
   {
     std::lock_guard<std::mutex> lock(mutex_);
     status_.log_on = on;
   }
-  spdlog::info("The log is switched {}", on ? "on" : "off");
+  log_notice("The log is switched {}", on ? "on" : "off");
   log_lacks_base_ = on;
   if (on) request_snapshot(SnapshotReason::kRewrite);
 }
@@ -227,7 +226,7 @@ std::unique_ptr<Storage::Request> Storage::next_request() {
   const int64_t now_ms = engine_.clock.wall_ms();
   if (now_ms - last_failure_ms_ < kRetryMs) return nullptr;
   if (status_.log_on && log_->needs_snapshot()) {
-    spdlog::warn("A new snapshot is taken because of: {}", log_->failure());
+    log_warning("A new snapshot is taken because of: {}", log_->failure());
     return std::make_unique<Request>(Request{SnapshotReason::kRewrite, {}});
   }
   if (log_lacks_base_) return std::make_unique<Request>(Request{SnapshotReason::kRewrite, {}});
@@ -259,7 +258,7 @@ bool Storage::log_has_grown() const {
 void Storage::take_snapshot(const Request& request) {
   const int64_t began_ms = engine_.clock.wall_ms();
   const uint64_t changes = engine_.journal.changes();
-  spdlog::info("Snapshot started");
+  log_notice("Snapshot started");
   const std::string error = snapshotter_->run(status_.log_on);
   if (error.empty()) log_lacks_base_ = false;
   const int64_t now_ms = engine_.clock.wall_ms();
@@ -282,11 +281,11 @@ void Storage::take_snapshot(const Request& request) {
     }
   }
   if (error.empty()) {
-    spdlog::info("Snapshot finished: {} MB in {} ms",
-                 snapshot_progress_.bytes_done.load(std::memory_order_relaxed) >> 20,
-                 now_ms - began_ms);
+    log_notice("Snapshot finished: {} MB in {} ms",
+               snapshot_progress_.bytes_done.load(std::memory_order_relaxed) >> 20,
+               now_ms - began_ms);
   } else {
-    spdlog::error("Snapshot failed: {}", error);
+    log_warning("Snapshot failed: {}", error);
   }
   for (const Done& done : request.done) done(error);
 }

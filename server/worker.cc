@@ -6,11 +6,10 @@
 #include <span>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "filters/check.h"
 #include "server/bloom_value.h"
 #include "server/connection.h"
+#include "server/log.h"
 #include "server/spectral_value.h"
 #include "server/text.h"
 
@@ -292,16 +291,16 @@ void Worker::keep_unfinished(Connection& connection, const char* rest, size_t si
   const size_t kept = size + connection.parser.memory_bytes();
   connection.session.record->input_bytes.store(kept, std::memory_order_relaxed);
   if (kept > engine_.config.client_query_buffer_bytes) {
-    spdlog::warn("Client id={} addr={} closed: its unfinished request has passed the query limit",
-                 connection.session.record->id, connection.session.record->address);
+    log_warning("Client id={} addr={} closed: its unfinished request has passed the query limit",
+                connection.session.record->id, connection.session.record->address);
     stats_.query_limit_disconnections.add();
     connection.close();
   }
 }
 
 void Worker::fail_protocol(Connection& connection, std::string_view error) {
-  spdlog::debug("Protocol error from client id={} addr={}", connection.session.record->id,
-                connection.session.record->address);
+  log_verbose("Protocol error from client id={} addr={}", connection.session.record->id,
+              connection.session.record->address);
   const size_t begin = output_.size();
   protocol::ReplyWriter(output_, connection.session.version).error(error);
   stats_.count_error(error);
@@ -475,10 +474,10 @@ void Worker::background_round() {
     }
     const int64_t idle_ms = now_ms - record.active_ms.load(std::memory_order_relaxed);
     if (idle_limit_ms > 0 && idle_ms >= idle_limit_ms && !record.has_flag(kClientMonitor)) {
-      spdlog::debug("Closing idle client id={}", record.id);
+      log_verbose("Closing idle client id={}", record.id);
       connection.close();
     } else if (stall_limit_ms > 0 && stalls(connection, now_ms, stall_limit_ms)) {
-      spdlog::warn("Client id={} addr={} closed: its request stalls", record.id, record.address);
+      log_warning("Client id={} addr={} closed: its request stalls", record.id, record.address);
       connection.close();
     } else {
       connection.check_soft_output_limit(now_ms);

@@ -6,13 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include <spdlog/spdlog.h>
-
 #include "server/call.h"
 #include "server/command_help.h"
 #include "server/commands/families.h"
 #include "server/config_access.h"
 #include "server/config_rewrite.h"
+#include "server/log.h"
 #include "server/process.h"
 
 namespace iris::server {
@@ -91,11 +90,11 @@ void rewrite(Call& call) {
     problem = "the configuration keeps changing";
   }
   if (problem) {
-    spdlog::warn("CONFIG REWRITE failed: {}", *problem);
+    log_warning("CONFIG REWRITE failed: {}", *problem);
     call.fail("ERR Rewriting config file: " + *problem);
     return;
   }
-  spdlog::info("CONFIG REWRITE executed with success");
+  log_notice("CONFIG REWRITE executed with success");
   call.reply.ok();
 }
 

@@ -4,9 +4,8 @@
 #include <future>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "server/commands/debug_digest.h"
+#include "server/log.h"
 
 namespace iris::server {
 
@@ -25,7 +24,7 @@ RunFacts test_facts() {
 
 Config test_config() {
   // What recovery repairs is looked at in the data, not in the server's log.
-  spdlog::set_level(spdlog::level::off);
+  silence_log();
   Config config;
   config.databases = kTestDatabases;
   return config;
