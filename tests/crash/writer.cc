@@ -10,6 +10,13 @@ namespace iris::harness {
 namespace {
 
 constexpr const char* kShared = "shared";
+constexpr const char* kSharedCapacity = "20000";
+constexpr const char* kOwnCapacity = "5000";
+constexpr const char* kCountingError = "0.000001";
+constexpr const char* kBloomCapacity = "100000";
+constexpr const char* kBloomError = "0.0000001";
+// A filter that is made to be compared with, and is gone again at once.
+constexpr const char* kModel = "model";
 constexpr const char* kAny = "*";
 // Requests that are under way.
 constexpr size_t kWindow = 48;
@@ -55,6 +62,16 @@ void compare(std::ostream& out, const char* what, const Map& held, const Map& ex
   if (shown > 5) out << " and " << shown - 5 << " more;";
 }
 
+// Takes the model away.
+std::string compare_with_model(RespClient& client, const std::string& key) {
+  const Reply digests = client.call("DEBUG", "DIGEST-VALUE", key, kModel);
+  EXPECT_EQ(client.call("DEL", kModel), integer(1));
+  if (digests.size() == 2 && digests[0].text.size() == 40 && digests[0].text == digests[1].text) {
+    return "";
+  }
+  return key + " is not what its model is: " + ::testing::PrintToString(digests);
+}
+
 // A count of 0 is none.
 WriterState without_zeros(WriterState state) {
   std::erase_if(state.own_counts, [](const auto& count) { return count.second == 0; });
@@ -82,11 +99,11 @@ std::string difference(const WriterState& held, const WriterState& expected) {
 Writer::Writer(int number, uint64_t seed) : name_("w" + std::to_string(number)), random_(seed) {}
 
 void Writer::make_shared_filter(RespClient& client) {
-  EXPECT_EQ(client.call("CF.RESERVE", kShared, "20000", "ERROR", "0.000001"), ok());
+  EXPECT_EQ(client.call("CF.RESERVE", kShared, kSharedCapacity, "ERROR", kCountingError), ok());
 }
 
 void Writer::make_own_filter(RespClient& client) const {
-  EXPECT_EQ(client.call("CF.RESERVE", name_ + ":c", "5000", "ERROR", "0.000001"), ok());
+  EXPECT_EQ(client.call("CF.RESERVE", name_ + ":c", kOwnCapacity, "ERROR", kCountingError), ok());
 }
 
 // --- writing ---
@@ -200,7 +217,7 @@ void Writer::renew_bloom(std::string& bytes) {
   if (sent_state_.has_bloom) {
     command(bytes, {"DEL", key}, {[](WriterState& state) { state.has_bloom = false; }}, ":1");
   }
-  command(bytes, {"BF.RESERVE", key, "0.0000001", "100000"}, {[](WriterState& state) {
+  command(bytes, {"BF.RESERVE", key, kBloomError, kBloomCapacity}, {[](WriterState& state) {
             state.has_bloom = true;
             state.bloom_first = state.bloom_next;
           }},
@@ -364,6 +381,43 @@ std::string Writer::accept(RespClient& client, WriterState state) {
   sent_.clear();
   answered_since_check_ = 0;
   return check_items(client);
+}
+
+std::string Writer::check_digests(RespClient& client) const {
+  std::string error =
+      compare_counting(client, name_ + ":c", kOwnCapacity, checked_state_.own_counts);
+  if (!error.empty() || !checked_state_.has_bloom) return error;
+  EXPECT_EQ(client.call("BF.RESERVE", kModel, kBloomError, kBloomCapacity), ok());
+  for (uint64_t i = checked_state_.bloom_first; i < checked_state_.bloom_next;) {
+    std::vector<std::string> words = {"BF.MADD", kModel};
+    while (i < checked_state_.bloom_next && words.size() < kItemsAQuery) {
+      words.push_back(bloom_item(i++));
+    }
+    if (client.call_args({words.begin(), words.end()}).is_error()) return "the model is refused";
+  }
+  return compare_with_model(client, name_ + ":b");
+}
+
+std::string Writer::check_shared_digest(RespClient& client,
+                                        const std::vector<std::unique_ptr<Writer>>& writers) {
+  Counts counts;
+  for (const auto& writer : writers) {
+    counts.insert(writer->checked_state_.shared_counts.begin(),
+                  writer->checked_state_.shared_counts.end());
+  }
+  return compare_counting(client, kShared, kSharedCapacity, counts);
+}
+
+std::string Writer::compare_counting(RespClient& client, const std::string& key,
+                                     const std::string& capacity, const Counts& counts) {
+  EXPECT_EQ(client.call("CF.RESERVE", kModel, capacity, "ERROR", kCountingError), ok());
+  for (const auto& [item, count] : counts) {
+    if (count == 0) continue;
+    if (client.call("CF.INCR", kModel, item, std::to_string(count)).is_error()) {
+      return "the model is refused";
+    }
+  }
+  return compare_with_model(client, key);
 }
 
 // Everything that was added since the last time, and some of what was added before.

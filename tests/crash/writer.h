@@ -14,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -59,6 +60,13 @@ class Writer {
   // After a restart: holds what the server has against what was sent. An error's text, empty if
   // all is well. From then on what it has is what counts.
   std::string check(RespClient& client);
+
+  // After a check: the digests of the filters are those of filters that are made anew, from nothing
+  // but what the writers know. A Bloom filter that has lost an item may still answer that it has
+  // it; a digest tells every bit. An error's text, empty if all is well.
+  std::string check_digests(RespClient& client) const;
+  static std::string check_shared_digest(RespClient& client,
+                                         const std::vector<std::unique_ptr<Writer>>& writers);
 
   // With appendonly off, instead of check(): what the server has must be what the writer knows of
   // from the last check, and a first part of what it has done since, with at least the first
@@ -109,6 +117,10 @@ class Writer {
             WriterState& state);
   std::string accept(RespClient& client, WriterState state);
   std::string check_items(RespClient& client);
+
+  using Counts = std::map<std::string, uint64_t>;
+  static std::string compare_counting(RespClient& client, const std::string& key,
+                                      const std::string& capacity, const Counts& counts);
 
   static constexpr uint64_t kItems = 150;
   static constexpr uint64_t kSmallKeys = 8;
