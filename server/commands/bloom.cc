@@ -9,7 +9,7 @@
 #include "server/call.h"
 #include "server/commands/bloom_key.h"
 #include "server/commands/families.h"
-#include "server/commands/item_slices.h"
+#include "server/commands/item_turns.h"
 #include "server/text.h"
 
 namespace iris::server {
@@ -109,20 +109,17 @@ void add(Call& call) {
 // Adds the items from `results` on, one turn of them. True if it stopped because the filter must
 // grow first.
 bool add_turn(Call& call, BloomFilter& filter, Items items, ItemResults& results) {
-  const size_t turn_end = std::min(items.size(), results.answers.size() + kItemsPerTurn);
-  while (results.answers.size() < turn_end) {
-    const size_t first = results.answers.size();
-    const Items slice = items.subspan(first, std::min(kSliceItems, turn_end - first));
-    const HashedSlice hashes(call, filter, slice, first);
-    for (size_t i = 0; i < slice.size(); i++) {
-      const AddOutcome outcome = add_item(call, filter, hashes[i], slice[i]);
-      if (outcome == AddOutcome::kNeedsLayer) return true;
-      if (outcome == AddOutcome::kFull) {
-        results.error = kFull;
-        return false;
-      }
-      results.answers += outcome == AddOutcome::kAdded ? '1' : '0';
+  const size_t first = results.answers.size();
+  const Items turn = turn_of(items, first);
+  HashesAhead hashes(call, filter, turn, first);
+  for (const std::string_view item : turn) {
+    const AddOutcome outcome = add_item(call, filter, hashes.take(), item);
+    if (outcome == AddOutcome::kNeedsLayer) return true;
+    if (outcome == AddOutcome::kFull) {
+      results.error = kFull;
+      return false;
     }
+    results.answers += outcome == AddOutcome::kAdded ? '1' : '0';
   }
   return false;
 }

@@ -5,7 +5,7 @@
 
 #include "server/call.h"
 #include "server/commands/families.h"
-#include "server/commands/item_slices.h"
+#include "server/commands/item_turns.h"
 #include "server/commands/spectral_key.h"
 #include "server/text.h"
 

@@ -9,7 +9,7 @@
 
 #include "server/call.h"
 #include "server/commands/families.h"
-#include "server/commands/item_slices.h"
+#include "server/commands/item_turns.h"
 #include "server/commands/spectral_key.h"
 #include "server/text.h"
 
@@ -106,24 +106,21 @@ bool is_full(SpectralStatus status) {
 // grow first.
 bool insert_turn(Call& call, SpectralFilter& filter, Items items, AddMode mode,
                  ItemResults& results) {
-  const size_t turn_end = std::min(items.size(), results.answers.size() + kItemsPerTurn);
-  while (results.answers.size() < turn_end) {
-    const size_t first = results.answers.size();
-    const Items slice = items.subspan(first, std::min(kSliceItems, turn_end - first));
-    const HashedSlice hashes(call, filter, slice, first);
-    for (size_t i = 0; i < slice.size(); i++) {
-      const SpectralStatus status = add_item(call, filter, hashes[i], slice[i], mode).status;
-      if (status == SpectralStatus::kNeedsLayer) return true;
-      if (status == SpectralStatus::kOk) {
-        results.answers += '1';
-      } else if (status == SpectralStatus::kPresent) {
-        results.answers += '0';
-      } else if (is_full(status)) {
-        results.answers += kNoPlace;
-      } else {
-        results.error = error_text(status);
-        return false;
-      }
+  const size_t first = results.answers.size();
+  const Items turn = turn_of(items, first);
+  HashesAhead hashes(call, filter, turn, first);
+  for (const std::string_view item : turn) {
+    const SpectralStatus status = add_item(call, filter, hashes.take(), item, mode).status;
+    if (status == SpectralStatus::kNeedsLayer) return true;
+    if (status == SpectralStatus::kOk) {
+      results.answers += '1';
+    } else if (status == SpectralStatus::kPresent) {
+      results.answers += '0';
+    } else if (is_full(status)) {
+      results.answers += kNoPlace;
+    } else {
+      results.error = error_text(status);
+      return false;
     }
   }
   return false;
