@@ -178,6 +178,7 @@ bool SnapshotReader::Impl::next(SnapshotFrame& frame) {
         ended_ = check_end(frame.payload);
         return false;
       case FrameType::kPart:
+        if (frame.payload.empty()) return damage("a part without a payload");
         if (!add_part(frame.payload)) return false;
         if (!join_parts_) return true;
         continue;

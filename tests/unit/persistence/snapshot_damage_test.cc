@@ -172,6 +172,16 @@ TEST(SnapshotDamage, UnknownFramesAreRefused) {
               HasSubstr("no frame"));
 }
 
+// Found by the fuzzer: nothing was copied to where no memory was yet.
+TEST(SnapshotDamage, AnEmptyPartIsRefused) {
+  EXPECT_THAT(refusal_of(SnapshotForge(5)
+                             .frame(FrameType::kPart, "")
+                             .frame(FrameType::kCells, "x")
+                             .end(5)
+                             .bytes()),
+              HasSubstr("a part without a payload"));
+}
+
 TEST(SnapshotDamage, AWrongOrderOfFramesIsRefused) {
   const std::string begin = begin_payload({.salt = kForgedSalt, .lsn = 5});
   EXPECT_THAT(refusal_of(SnapshotForge(5).frame(FrameType::kBegin, begin).end(5).bytes()),
