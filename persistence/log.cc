@@ -10,11 +10,6 @@
 //               somebody hurries. never: only where a segment ends
 //       tell    publish the numbers, call the listener if there is news
 //
-//     With always, those who were served by one sync come back together, one after the other. The
-//     first of them would have a sync to itself, and all others wait for that and then for theirs.
-//     So the thread waits for as many as the last sync served, a part of the time that a sync
-//     takes.
-//
 // Invariants
 //   1. No wake-up is lost. `sleeping_` is set before the thread looks at what is due for the last
 //      time; who makes something due does that before looking at `sleeping_`. Either the thread
@@ -50,10 +45,6 @@ constexpr int64_t kRetryTime = kSecond;
 // With kAlways append() wakes nobody, since a hurry() follows. Should none follow (an expired key
 // that no client asked for), the thread looks by itself.
 constexpr int64_t kLookTime = 100 * kMillisecond;
-// What waiting for company may cost, as a part of the last sync and in all; how often to look.
-constexpr int64_t kCompanyShare = 4;
-constexpr int64_t kCompanyTime = kMillisecond;
-constexpr auto kCompanyLook = std::chrono::microseconds(20);
 constexpr int64_t kFarAway = INT64_MAX;
 
 const LogClock& machine_clock() {
@@ -104,7 +95,6 @@ class Log::Impl {
 
  private:
   void run();
-  void wait_for_company();
   void end_thread();
   void wake();
   int64_t next_due(int64_t now);
@@ -126,7 +116,6 @@ class Log::Impl {
   LogWriter writer_;
   int64_t retry_at_ = 0;
   bool hurried_ = false;  // a sync is wanted and has not been made yet
-  uint64_t served_ = 0;   // records that the last sync made durable
 
   std::thread thread_;
   bool started_before_ = false;
@@ -300,18 +289,7 @@ void Log::Impl::run() {
       }
       sleeping_.store(false);
     }
-    if (policy() == SyncPolicy::kAlways) wait_for_company();
     step();
-  }
-}
-
-void Log::Impl::wait_for_company() {
-  const int64_t sync_time = last_sync_us_.load(std::memory_order_relaxed) * 1000;
-  const int64_t until = clock_.now_ns() + std::min(sync_time / kCompanyShare, kCompanyTime);
-  // Some of them may have gone for good.
-  const uint64_t enough = served_ - served_ / 8;
-  while (end() - durable() < enough && clock_.now_ns() < until && !quit_.load()) {
-    std::this_thread::sleep_for(kCompanyLook);
   }
 }
 
@@ -413,7 +391,6 @@ bool Log::Impl::news() {
   bool tell = false;
   const Lsn durable = writer_.durable(policy() == SyncPolicy::kNever);
   if (durable > durable_.load(std::memory_order_relaxed)) {  // invariant 3
-    served_ = durable - durable_.load(std::memory_order_relaxed);
     durable_.store(durable, std::memory_order_release);
     tell = true;
   }
