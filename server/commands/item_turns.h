@@ -29,7 +29,7 @@ inline Items turn_of(Items all, size_t first) {
 // The hashes of a turn's items, one after the other, from the plan if that has all of them. `first`
 // is the turn's place among the items of the request.
 //
-// Hashing 32 items and then using them took a fifth longer: so many prefetches in a row find no
+// Hashing 32 items and then using them took a tenth longer: so many prefetches in a row find no
 // free slot in the core for their misses, and what follows them waits.
 template <typename Filter>
 class HashesAhead {
