@@ -1,34 +1,38 @@
-// One block of a spectral filter: 160 small counters and a link, in one cache line.
+// One block of a spectral filter: 128 small counters, and room for the few that are larger, in one
+// cache line.
 //
 // An item picks one block of a layer and k distinct cells in it. A cell's counter is kept in two
-// parts: a digit of 3 bits here, and, only for a counter that has outgrown its digit, a high part
-// in the block's extension (spectral_extension.h), which the link finds.
+// parts: a digit of 3 bits, and, only for a counter that has outgrown its digit, a high part
+// (spectral_extension.h). High parts lie in the block itself as long as all of them fit there.
 //
-//      byte  0         20        40        60     64
-//            +---------+---------+---------+------+
-//            | plane 0 | plane 1 | plane 2 | link |      plane p holds bit p of all 160 digits
-//            +---------+---------+---------+------+
+//      byte  0         16        32        48      60     64
+//            +---------+---------+---------+-------+------+
+//            | plane 0 | plane 1 | plane 2 | highs | link |      plane p has bit p of all 128
+//            digits
+//            +---------+---------+---------+-------+------+
 //
 //   digit 0..6   the count itself
 //   digit 7      the cell is full: the count is 7 plus its high part, which may be 0
 //
 // A saturating digit, and not the low digit of an odometer: the minimum over an item's cells, which
-// is its count, is then known from this line alone as soon as one of them is below 7, and only the
-// cells at 7 ever ask the extension. An odometer would have to look there for every cell of a block
-// that is extended, and with skewed counts nearly all blocks are.
+// is its count, is then known from the planes alone as soon as one of them is below 7, and only the
+// cells at 7 ever ask for a high part. An odometer would have to look there for every cell of a
+// block that has any, and with skewed counts nearly all blocks have.
 //
 // The digits are cut into bit planes, so the k cells of an item are one set of bits and are read,
 // compared, incremented or decremented all at once with a dozen word operations: no loop over the
 // cells, no digit that straddles two bytes.
 //
-// 3 bits won over 4 (120 cells): on the streams of bench/spectral_accuracy they take 16 % to 27 %
-// less memory. Increments and counts cost the same while counts are small. Where the mean count is
-// 3, so that most blocks have an extension with 3 bits and hardly one with 4, an increment takes
-// some 1.4 times as long with 3.
+// 160 digits and no room for high parts take 11 % to 22 % less memory on the streams of
+// bench/spectral_accuracy, and were tried first. But then every increment of a counter above 6 goes
+// to a second cache line, planes of 160 bits take three words instead of two, and drawing one of
+// 160 cells takes a multiplication: an increment took 1.5 times as long where the mean count is 1,
+// and 1.9 times where it is 2. 4 bits (120 cells) take more memory than this and still leave the
+// line as soon as one counter passes 15.
 //
 // Invariants
 //   1. The cells of an item in a block are distinct, so an increment counts once in each.
-//   2. The extension has a high part for each full cell and for no other.
+//   2. There is a high part for each full cell and for no other.
 #pragma once
 
 #include <array>
@@ -41,9 +45,10 @@ namespace iris::filters {
 
 inline constexpr uint32_t kDigitBits = 3;
 inline constexpr uint32_t kDigitMax = (1U << kDigitBits) - 1;
-inline constexpr uint32_t kBlockCells = 160;
+inline constexpr uint32_t kBlockCells = 128;
 inline constexpr uint32_t kPlaneBytes = kBlockCells / 8;
 inline constexpr uint32_t kDigitBytes = kDigitBits * kPlaneBytes;
+inline constexpr uint32_t kInlineBytes = 64 - kDigitBytes - sizeof(uint32_t);
 
 // No more cells than this for an item in one block: the best number for the lowest error rate that
 // is accepted lies below it (spectral_sizing.h).
@@ -60,15 +65,13 @@ inline uint32_t count_bits(uint64_t word) {
 
 // A set of cells of one block. Left uninitialised on purpose where it is built in place.
 struct CellSet {
-  std::array<uint64_t, 3> words;
+  std::array<uint64_t, 2> words;
 
-  static CellSet none() { return {{0, 0, 0}}; }
+  static CellSet none() { return {{0, 0}}; }
   bool has(uint32_t cell) const { return (words[cell / 64] >> (cell % 64) & 1) != 0; }
   void add(uint32_t cell) { words[cell / 64] |= uint64_t{1} << (cell % 64); }
-  bool empty() const { return (words[0] | words[1] | words[2]) == 0; }
-  uint32_t size() const {
-    return count_bits(words[0]) + count_bits(words[1]) + count_bits(words[2]);
-  }
+  bool empty() const { return (words[0] | words[1]) == 0; }
+  uint32_t size() const { return count_bits(words[0]) + count_bits(words[1]); }
 
   bool operator==(const CellSet&) const = default;
 
@@ -83,17 +86,17 @@ struct CellSet {
   }
 
   friend CellSet operator&(const CellSet& a, const CellSet& b) {
-    return {{a.words[0] & b.words[0], a.words[1] & b.words[1], a.words[2] & b.words[2]}};
+    return {{a.words[0] & b.words[0], a.words[1] & b.words[1]}};
   }
   friend CellSet operator|(const CellSet& a, const CellSet& b) {
-    return {{a.words[0] | b.words[0], a.words[1] | b.words[1], a.words[2] | b.words[2]}};
+    return {{a.words[0] | b.words[0], a.words[1] | b.words[1]}};
   }
   friend CellSet operator^(const CellSet& a, const CellSet& b) {
-    return {{a.words[0] ^ b.words[0], a.words[1] ^ b.words[1], a.words[2] ^ b.words[2]}};
+    return {{a.words[0] ^ b.words[0], a.words[1] ^ b.words[1]}};
   }
   // a without b.
   friend CellSet operator-(const CellSet& a, const CellSet& b) {
-    return {{a.words[0] & ~b.words[0], a.words[1] & ~b.words[1], a.words[2] & ~b.words[2]}};
+    return {{a.words[0] & ~b.words[0], a.words[1] & ~b.words[1]}};
   }
 };
 
@@ -102,8 +105,8 @@ CellSet choose_cells(uint64_t bits, uint32_t hashes);
 
 struct alignas(64) SpectralBlock {
   std::array<std::byte, kDigitBytes> digits;
-  uint32_t
-      link;  // of spectral_extension.h; 0 while no counter of this block has outgrown its digit
+  std::array<std::byte, kInlineBytes> highs;
+  uint32_t link;  // of spectral_extension.h; 0 while no counter of this block outgrew its digit
 };
 static_assert(sizeof(SpectralBlock) == 64);
 
@@ -113,6 +116,7 @@ class BlockDigits {
   BlockDigits() = default;  // not initialised
   static BlockDigits load(const SpectralBlock& block) {
     BlockDigits digits;
+#pragma GCC unroll 3
     for (uint32_t bit = 0; bit < kDigitBits; ++bit) {
       digits.planes_[bit] = load_plane(block.digits.data() + bit * kPlaneBytes);
     }
@@ -120,6 +124,7 @@ class BlockDigits {
   }
 
   void store(SpectralBlock& block) const {
+#pragma GCC unroll 3
     for (uint32_t bit = 0; bit < kDigitBits; ++bit) {
       store_plane(planes_[bit], block.digits.data() + bit * kPlaneBytes);
     }
@@ -129,9 +134,13 @@ class BlockDigits {
     return cells - (planes_[0] | planes_[1] | planes_[2]);
   }
   // All full cells of the block.
-  CellSet full() const { return planes_[0] & planes_[1] & planes_[2]; }
+  CellSet full() const {
+    return planes_[0] & planes_[1] & planes_[2];
+  }
   // Those that are full, or will be after one more.
-  CellSet nearly_full(const CellSet& cells) const { return cells & planes_[1] & planes_[2]; }
+  CellSet nearly_full(const CellSet& cells) const {
+    return cells & planes_[1] & planes_[2];
+  }
 
   struct Minimum {
     uint32_t digit;
@@ -142,6 +151,7 @@ class BlockDigits {
   // are smaller, if there are any.
   Minimum minimum(const CellSet& cells) const {
     Minimum result{0, cells};
+#pragma GCC unroll 3
     for (uint32_t bit = kDigitBits; bit-- > 0;) {
       const CellSet smaller = result.cells - planes_[bit];
       if (smaller.empty()) {
@@ -156,6 +166,7 @@ class BlockDigits {
   // Adds one to each of `cells`, none of which may be full.
   void increment(const CellSet& cells) {
     CellSet carry = cells;
+#pragma GCC unroll 3
     for (CellSet& plane : planes_) {
       const CellSet next = plane & carry;
       plane = plane ^ carry;
@@ -166,6 +177,7 @@ class BlockDigits {
   // Takes one from each of `cells`, none of which may be zero.
   void decrement(const CellSet& cells) {
     CellSet borrow = cells;
+#pragma GCC unroll 3
     for (CellSet& plane : planes_) {
       const CellSet next = borrow - plane;
       plane = plane ^ borrow;
@@ -190,25 +202,19 @@ class BlockDigits {
   }
 
   // How many cells of the whole block count anything.
-  uint32_t nonzero_cells() const { return (planes_[0] | planes_[1] | planes_[2]).size(); }
+  uint32_t nonzero_cells() const {
+    return (planes_[0] | planes_[1] | planes_[2]).size();
+  }
 
  private:
-  // Word by word: a copy of 20 bytes would go through memory and stall on its way back.
   static CellSet load_plane(const std::byte* bytes) {
     CellSet plane;
-    uint32_t last = 0;
-    std::memcpy(&plane.words[0], bytes, 8);
-    std::memcpy(&plane.words[1], bytes + 8, 8);
-    std::memcpy(&last, bytes + 16, 4);
-    plane.words[2] = last;
+    std::memcpy(&plane.words, bytes, kPlaneBytes);
     return plane;
   }
 
   static void store_plane(const CellSet& plane, std::byte* bytes) {
-    const auto last = static_cast<uint32_t>(plane.words[2]);
-    std::memcpy(bytes, &plane.words[0], 8);
-    std::memcpy(bytes + 8, &plane.words[1], 8);
-    std::memcpy(bytes + 16, &last, 4);
+    std::memcpy(bytes, &plane.words, kPlaneBytes);
   }
 
   std::array<CellSet, kDigitBits> planes_;

@@ -2,7 +2,7 @@
 //
 //      block 0                      block 1                       ...
 //     +----------+-----------------+----------+-----------------+---
-//     | 60 bytes | high, high, ... | 60 bytes | high, high, ... |
+//     | 48 bytes | high, high, ... | 48 bytes | high, high, ... |
 //     +----------+-----------------+----------+-----------------+---
 //       digits     one for each full cell, in ascending order of cells: 7 bits a byte, lowest
 //                  first, top bit = more follow, the shortest spelling only

@@ -15,47 +15,13 @@ namespace {
 constexpr uint32_t kChunkBlocks = kChunkBytes / sizeof(SpectralBlock);
 
 // Room that is always left above the live pieces, so that a slide frees much and slides stay rare:
-// an eighth of the pieces, since they are moved, and a sixteenth of a unit a block, since all links
-// are read.
+// an eighth of the pieces, since they are moved, and a unit for 32 blocks, since all links are
+// read.
 uint32_t with_slack(uint32_t live_units, size_t block_count) {
-  return live_units + live_units / 8 + static_cast<uint32_t>(block_count / 16);
+  return live_units + live_units / 8 + static_cast<uint32_t>(block_count / 32);
 }
 // Offsets must fit their bits however full a chunk gets, slack and rounding included.
 static_assert(uint64_t{kChunkBlocks} * ExtensionLink::kMaxUnits * 3 / 2 < (1U << 20));
-
-uint64_t load_high(const std::byte* highs, uint32_t width, uint32_t index) {
-  uint64_t value = 0;
-  switch (width) {
-    case 1:
-      return static_cast<uint64_t>(highs[index]);
-    case 2:
-      std::memcpy(&value, highs + size_t{index} * 2, 2);
-      return value;
-    case 4:
-      std::memcpy(&value, highs + size_t{index} * 4, 4);
-      return value;
-    default:
-      std::memcpy(&value, highs + size_t{index} * 8, 8);
-      return value;
-  }
-}
-
-void store_high(std::byte* highs, uint32_t width, uint32_t index, uint64_t value) {
-  switch (width) {
-    case 1:
-      highs[index] = static_cast<std::byte>(value);
-      return;
-    case 2:
-      std::memcpy(highs + size_t{index} * 2, &value, 2);
-      return;
-    case 4:
-      std::memcpy(highs + size_t{index} * 4, &value, 4);
-      return;
-    default:
-      std::memcpy(highs + size_t{index} * 8, &value, 8);
-      return;
-  }
-}
 
 // Capacities follow the allocator's size classes, four a doubling, so that what is counted is what
 // is held: 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ... units.
@@ -83,14 +49,31 @@ void ExtensionArena::Free::operator()(std::byte* memory) const {
   std::free(memory);
 }
 
-uint64_t ExtensionArena::high(const SpectralBlock& block, uint32_t rank) const {
-  const ExtensionLink link = ExtensionLink::unpack(block.link);
-  return load_high(piece(link), link.width_bytes, rank);
+// Each copy has a fixed size, and so is one instruction.
+uint64_t ExtensionArena::wide_high(const std::byte* highs, const ExtensionLink& link,
+                                   uint32_t rank) {
+  const std::byte* const place = highs + size_t{rank} * link.width_bytes;
+  uint64_t high = 0;
+  if (link.width_bytes == 2) {
+    std::memcpy(&high, place, 2);
+  } else if (link.width_bytes == 4) {
+    std::memcpy(&high, place, 4);
+  } else {
+    std::memcpy(&high, place, 8);
+  }
+  return high;
 }
 
-void ExtensionArena::set_high(const SpectralBlock& block, uint32_t rank, uint64_t high) {
-  const ExtensionLink link = ExtensionLink::unpack(block.link);
-  store_high(piece(link), link.width_bytes, rank, high);
+void ExtensionArena::set_wide_high(std::byte* highs, const ExtensionLink& link, uint32_t rank,
+                                   uint64_t high) {
+  std::byte* const place = highs + size_t{rank} * link.width_bytes;
+  if (link.width_bytes == 2) {
+    std::memcpy(place, &high, 2);
+  } else if (link.width_bytes == 4) {
+    std::memcpy(place, &high, 4);
+  } else {
+    std::memcpy(place, &high, 8);
+  }
 }
 
 uint32_t ExtensionArena::growth(const SpectralBlock& block, const HighChange& change) {
@@ -141,49 +124,47 @@ void ExtensionArena::assign(Blocks blocks, SpectralBlock& block, const HighChang
 void ExtensionArena::insert(Blocks blocks, SpectralBlock& block, const FullCells& after,
                             const CellSet& filled) {
   ExtensionLink link = ExtensionLink::unpack(block.link);
-  const uint32_t units = ExtensionLink::units_for(link.count + filled.size(), link.width_bytes);
-  // Three of four new ones of a byte each find room where their piece lies.
-  if (units > link.units()) link.offset_units = move(blocks, block, units);
-  std::byte* const highs = piece(link);
+  if (link.count == 0) ++extended_blocks_;
+  ExtensionLink larger = link;
+  larger.count += filled.size();
+  if (larger.units() > link.units()) larger.offset_units = move(blocks, block, larger);
+  std::byte* const highs = piece(block, larger);
   const size_t width = link.width_bytes;
   filled.for_each([&](uint32_t cell) {
     std::byte* const place = highs + after.rank(cell) * width;
-    std::memmove(place + width, place, static_cast<size_t>(highs + link.count * width - place));
+    std::memmove(place + width, place, static_cast<size_t>(highs + link.bytes() - place));
     std::memset(place, 0, width);
     ++link.count;
   });
-  block.link = link.pack();
+  block.link = larger.pack();
 }
 
-// Takes the block's piece, if it has one, to a place of so many units, and returns the place.
-uint32_t ExtensionArena::move(Blocks blocks, SpectralBlock& block, uint32_t units) {
+// Takes the block's high parts to a place in the arena for `larger`, and returns the place.
+uint32_t ExtensionArena::move(Blocks blocks, SpectralBlock& block, const ExtensionLink& larger) {
   const ExtensionLink link = ExtensionLink::unpack(block.link);
-  const size_t bytes = size_t{link.units()} * ExtensionLink::kUnitBytes;
   std::array<std::byte, kBlockCells * sizeof(uint64_t)> highs;
-  if (bytes == 0) {
-    ++pieces_;
-  } else {
-    std::memcpy(highs.data(), piece(link), bytes);
-    release(link);
-    block.link = 0;  // so that a slide does not move what was released
-  }
-  const uint32_t offset = allocate(blocks, units);
-  if (bytes != 0) std::memcpy(piece({offset, link.width_bytes, link.count}), highs.data(), bytes);
-  return offset;
+  std::memcpy(highs.data(), piece(block, link), link.bytes());
+  release(link);
+  block.link = 0;  // so that a slide does not move what was released
+  ExtensionLink moved = larger;
+  moved.offset_units = allocate(blocks, larger.units());
+  std::memcpy(piece(block, moved), highs.data(), link.bytes());
+  return moved.offset_units;
 }
 
 void ExtensionArena::rewrite(Blocks blocks, SpectralBlock& block, const Highs& highs) {
   release(ExtensionLink::unpack(block.link));
-  if (block.link != 0) --pieces_;
+  if (block.link != 0) --extended_blocks_;
   block.link = 0;  // so that a slide does not move what was released
-  if (highs.count == 0) return;
-  ExtensionLink link{0, ExtensionLink::width_for(highs.all_bits), highs.count};
-  link.offset_units = allocate(blocks, link.units());
-  for (uint32_t i = 0; i < highs.count; ++i) {
-    store_high(piece(link), link.width_bytes, i, highs.values[i]);
+  if (highs.count == 0) {
+    block.highs = {};
+    return;
   }
+  ExtensionLink link{0, ExtensionLink::width_for(highs.all_bits), highs.count};
+  if (link.units() != 0) link.offset_units = allocate(blocks, link.units());
   block.link = link.pack();
-  ++pieces_;
+  for (uint32_t i = 0; i < highs.count; ++i) set_high(block, i, highs.values[i]);
+  ++extended_blocks_;
 }
 
 void ExtensionArena::release(const ExtensionLink& link) {
@@ -208,17 +189,17 @@ void ExtensionArena::slide(Blocks blocks) {
   std::array<uint32_t, kChunkBlocks> order;
   uint32_t count = 0;
   for (uint32_t i = 0; i < blocks.size(); ++i) {
-    if (blocks[i].link == 0) continue;
-    order[count++] = ExtensionLink::unpack(blocks[i].link).offset_units << kBlockBits | i;
+    const ExtensionLink link = ExtensionLink::unpack(blocks[i].link);
+    if (link.units() != 0) order[count++] = link.offset_units << kBlockBits | i;
   }
   std::sort(order.begin(), order.begin() + count);
   used_ = 0;
   for (uint32_t i = 0; i < count; ++i) {
     SpectralBlock& block = blocks[order[i] & (kChunkBlocks - 1)];
     ExtensionLink link = ExtensionLink::unpack(block.link);
-    const std::byte* const from = piece(link);
+    const std::byte* const from = piece(block, link);
     link.offset_units = used_;
-    std::memmove(piece(link), from, size_t{link.units()} * ExtensionLink::kUnitBytes);
+    std::memmove(piece(block, link), from, link.bytes());
     used_ += link.units();
     block.link = link.pack();
   }
@@ -249,7 +230,7 @@ bool ExtensionArena::copy_from(const ExtensionArena& other) {
   if (!resize(other.capacity_)) return false;
   used_ = other.used_;
   live_ = other.live_;
-  pieces_ = other.pieces_;
+  extended_blocks_ = other.extended_blocks_;
   if (used_ != 0) {
     std::memcpy(memory_.get(), other.memory_.get(), size_t{used_} * ExtensionLink::kUnitBytes);
   }

@@ -10,7 +10,7 @@
 namespace iris::filters {
 namespace {
 
-constexpr std::string_view kMagic = "IRISSPC1";
+constexpr std::string_view kMagic = "IRISSPC2";
 constexpr uint64_t kFixedBytes = 72;
 constexpr uint64_t kLayersAt = 44;  // offset of the number of layers
 constexpr uint64_t kLayerBytes = 40;

@@ -1,7 +1,7 @@
 // The header of a dumped spectral filter: all but its cells. Little-endian. Also what a snapshot or
 // a DUMP starts with.
 //
-//     "IRISSPC1"                                                                 8 bytes
+//     "IRISSPC2"                                                                 8 bytes
 //     u64 capacity  f64 rate  u32 expansion  u32 max expansions                 24
 //     u32 bucket size  u32 max iterations  u8 policy  u8 explicit  u16 0        12
 //     u32 layers  u64 seed  u64 sum of counts  u64 deleted                      28

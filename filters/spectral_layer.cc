@@ -10,7 +10,7 @@
 namespace iris::filters {
 namespace {
 
-constexpr CellSet kAllCells{{UINT64_MAX, UINT64_MAX, UINT32_MAX}};
+constexpr CellSet kAllCells{{UINT64_MAX, UINT64_MAX}};
 
 // A block with the cells of a group set to new values, which run along with the cells: its digits,
 // and what becomes of its high parts.
@@ -151,10 +151,10 @@ void SpectralLayer::plan(const ItemCells& item, const SpectralEdit& edit, CellPl
 bool SpectralLayer::plan_digits(const ItemCells::Group& group, SpectralEditKind kind,
                                 CellPlan& plan) const {
   BlockDigits digits = BlockDigits::load(blocks()[group.block]);
+  if (kind == SpectralEditKind::kAdd && !digits.nearly_full(group.cells).empty()) return false;
   const BlockDigits::Minimum minimum = digits.minimum(group.cells);
   switch (kind) {
     case SpectralEditKind::kAdd:
-      if (!digits.nearly_full(group.cells).empty()) return false;
       plan.nonzero_change = minimum.digit == 0 ? minimum.cells.size() : 0;
       plan.after = minimum.digit + 1;
       digits.increment(group.cells);
@@ -253,24 +253,23 @@ void SpectralLayer::plan_values(const ItemCells& item, const SpectralEdit& edit,
   }
 }
 
-// Runs `change` on a chunk's arena and keeps the layer's sums of their sizes and pieces. Returns by
+// Runs `change` on a chunk's arena and keeps the layer's sums of their sizes and blocks. Returns by
 // how many bytes it grew.
 template <typename Change>
 uint64_t SpectralLayer::change_arena(uint64_t chunk_index, Change&& change) {
   ExtensionArena& arena = arenas_[chunk_index];
   const uint64_t bytes_before = arena.booked_bytes();
-  const uint64_t pieces_before = arena.pieces();
+  const uint64_t extended_before = arena.extended_blocks();
   change(arena, chunk(chunk_index));
   const uint64_t more = arena.booked_bytes() - bytes_before;
-  const uint64_t more_pieces = arena.pieces() - pieces_before;
+  const uint64_t more_extended = arena.extended_blocks() - extended_before;
   if (more != 0) extension_bytes_.fetch_add(more, std::memory_order_relaxed);
-  if (more_pieces != 0) extended_blocks_.fetch_add(more_pieces, std::memory_order_relaxed);
+  if (more_extended != 0) extended_blocks_.fetch_add(more_extended, std::memory_order_relaxed);
   return more;
 }
 
 // By how many units the pieces of the item's blocks grow.
 uint64_t SpectralLayer::extension_growth(const ItemCells& item, const CellPlan& plan) const {
-  if (plan.kind == CellPlan::Kind::kDigits) return 0;
   if (plan.kind == CellPlan::Kind::kHighs) {
     if (plan.filled.empty()) return 0;
     return ExtensionArena::growth(blocks()[item.groups[0].block], plan.filled.size());
@@ -287,7 +286,7 @@ uint64_t SpectralLayer::extension_growth(const ItemCells& item, const CellPlan& 
   return growth;
 }
 
-bool SpectralLayer::reserve(const ItemCells& item, const CellPlan& plan, MayGrow may_grow) {
+bool SpectralLayer::reserve_highs(const ItemCells& item, const CellPlan& plan, MayGrow may_grow) {
   const uint64_t growth = extension_growth(item, plan);
   if (growth == 0) return true;
   // Groups of one chunk share its arena: each is made ready for all of them.
@@ -327,8 +326,8 @@ uint64_t SpectralLayer::promise(const ItemCells& item, uint64_t largest) {
     // By how much this edit alone can let the piece grow: all old entries get the new width, and
     // all cells of the item an entry. Edits before it have promises of their own.
     const uint32_t wide = std::max(width, link.width_bytes);
-    const uint64_t units = ExtensionLink::units_for(link.count, wide) - link.units() +
-                           ExtensionLink::units_for(group.cells.size(), wide) + 1;
+    const uint64_t units =
+        ExtensionLink::arena_units(link.count + group.cells.size(), wide) + 1 - link.units();
     more += change_arena(group.block / kChunkBlocks, [&](ExtensionArena& arena, auto blocks) {
       arena.promise(units, blocks.size());
     });

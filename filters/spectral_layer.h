@@ -17,8 +17,8 @@
 //             streams.
 //   kHighs    full cells stay full and their high parts keep their width: the new digits, some
 //             high parts to overwrite, and new ones for cells that get full. The increments of hot
-//             items.
-//   kValues   the general way, value by value; the block's piece of the arena may move.
+//             items; still one line, unless the block has more high parts than it can hold.
+//   kValues   the general way, value by value; high parts may move, into the arena or out of it.
 //
 // A classic item is up to k groups, and the whole layer counts as one chunk for locking.
 //
@@ -139,7 +139,9 @@ class SpectralLayer {
   uint64_t estimate(const ItemCells& item) const;
   void plan(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
   // Asks only if memory has to be taken; then false if it may not or cannot.
-  [[nodiscard]] bool reserve(const ItemCells& item, const CellPlan& plan, MayGrow may_grow = {});
+  [[nodiscard]] bool reserve(const ItemCells& item, const CellPlan& plan, MayGrow may_grow = {}) {
+    return plan.kind == CellPlan::Kind::kDigits || reserve_highs(item, plan, may_grow);
+  }
   // Promises room for edits that are done later, whatever else is done under the same stripes
   // before them: for an edit of the item after which no counter is above `largest`, or for cells of
   // a block to get these counters, none of them smaller than it is. Return the bytes that this
@@ -213,6 +215,7 @@ class SpectralLayer {
   bool plan_digits(const ItemCells::Group& group, SpectralEditKind kind, CellPlan& plan) const;
   bool plan_highs(const ItemCells::Group& group, const SpectralEdit& edit, CellPlan& plan) const;
   void plan_values(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
+  bool reserve_highs(const ItemCells& item, const CellPlan& plan, MayGrow may_grow);
   void apply_to_block(uint64_t index, const CellPlan& plan);
   uint64_t extension_growth(const ItemCells& item, const CellPlan& plan) const;
   template <typename Change>

@@ -53,7 +53,7 @@ enum class SpectralLayout : uint8_t {
 struct SpectralGeometry {
   SpectralLayout layout = SpectralLayout::kBlocked;
   uint32_t hashes = 0;
-  uint64_t cells = 0;     // blocked: 160 a block
+  uint64_t cells = 0;     // blocked: 128 a block
   uint64_t capacity = 0;  // items; kUnlimited for explicit dimensions
   double rate = 0;        // promised at capacity; 0 for explicit dimensions
 

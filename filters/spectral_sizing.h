@@ -2,7 +2,7 @@
 // at full capacity an absent item has a count above 0 with at most the requested probability. A
 // present item's count is too high with at most that probability too: it takes the same accident.
 //
-// An item takes k distinct cells of one block of B = 160. The chance that k given cells are all
+// An item takes k distinct cells of one block of B = 128. The chance that k given cells are all
 // covered by n items which fell on N blocks follows by inclusion and exclusion, in closed form:
 //
 //     rate(n, N, k) = sum over j = 0..k of (-1)^j C(k, j) (1 - (1 - q_j) / N)^n
@@ -12,7 +12,7 @@
 // It is exact: the binomial spread of the block loads is in it, one block or a million. The terms
 // cancel, and long double (64 bits of mantissa or more) keeps the absolute error below 1e-14 for
 // all k here, which is why rates far below kMinSpectralRate are not offered. They would not be
-// worth having either: with blocks of 160 cells one in a million costs 24 bytes an item.
+// worth having either: one in a million costs 37 bytes an item, 1 % costs 5.4.
 //
 // A layer is full when it counts `capacity` items, and an item that looks known when it comes is
 // not counted, though its cells were covered by chance like any other's. So by then more than
@@ -23,7 +23,7 @@
 //
 //   MS   the smallest k that needs at most 2 % more blocks than the best: fewer cells an item are
 //        fewer counters that outgrow their digits, which saves more than the blocks cost (at 1 %
-//        and Zipf 1.0: k = 5 takes 5.31 MB for a million items, k = 6 takes 5.52).
+//        and Zipf 1.0: k = 5 takes 5.96 MB for a million items, k = 6 takes 6.27).
 //   MI   who chooses it wants counts to be right, and its counters outgrow their digits less. The
 //        best k, and blocks for 0.85 of the rate: 2.7 % more, and at 1 % and Zipf 1.0 a seventh
 //        fewer counts are wrong.

@@ -83,7 +83,7 @@ TEST(SpectralBlock, CellsOfAnItemAreDistinctAndThereAreAsManyAsAsked) {
   }
 }
 
-// Each cell, and each pair of cells, must come equally often: chi-square over the 160 cells and the
+// Each cell, and each pair of cells, must come equally often: chi-square over all cells and the
 // 12,720 pairs, within 5 sigma of its mean. The draws without replacement make both a little
 // narrower than chi-square, which is the safe side.
 TEST(SpectralBlock, CellsAndPairsOfCellsComeEquallyOften) {

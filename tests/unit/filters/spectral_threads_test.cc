@@ -158,8 +158,8 @@ TEST(SpectralThreads, ALimitOfMemoryIsNotPassedByThreadsThatGrowAtOnce) {
     std::atomic<uint64_t> refused{0};
     run_threads([&](uint64_t self) {
       for (size_t i = self; i < hashes.size(); i += kThreads) {
-        const auto result =
-            filter->increment(hashes[i], 1000, stripes(), {}, testing::limited_to(*filter, limit));
+        const auto result = filter->increment(hashes[i], 1000000, stripes(), {},
+                                              testing::limited_to(*filter, limit));
         if (result.status != SpectralStatus::kOk) ++refused;
       }
     });
