@@ -129,6 +129,7 @@ class Driver {
     const auto& filter = static_cast<BloomValue&>(*entry->value).filter();
     hashes_[i] = filter.hash({item, kItemBytes});
     filter.prefetch(hashes_[i]);
+    if (command == add_) engine_.stripes.prefetch(filter.stripe_of(hashes_[i]));
     entry->touch(dispatcher_.now_ms());
     requests_[i] = {command,
                     {command->full_name, kKey, {item, kItemBytes}},

@@ -31,14 +31,14 @@ std::optional<BloomLayer> BloomLayer::allocate(const LayerGeometry& geometry) {
 
 uint64_t BloomLayer::chunks() const {
   if (block_bits(geometry_.layout) == 0) return 1;
-  return (geometry_.cell_bytes() + kChunkBytes - 1) / kChunkBytes;
+  return (geometry_.cell_bytes() + kBloomChunkBytes - 1) / kBloomChunkBytes;
 }
 
 std::pair<uint64_t, uint64_t> BloomLayer::chunk_range(uint64_t chunk) const {
   CHECK(chunk < chunks());
   if (block_bits(geometry_.layout) == 0) return {0, geometry_.cell_bytes()};
-  const uint64_t first = chunk * kChunkBytes;
-  return {first, std::min(kChunkBytes, geometry_.cell_bytes() - first)};
+  const uint64_t first = chunk * kBloomChunkBytes;
+  return {first, std::min(kBloomChunkBytes, geometry_.cell_bytes() - first)};
 }
 
 void BloomLayer::read_cells(uint64_t first_byte, std::span<std::byte> out) const {

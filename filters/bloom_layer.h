@@ -26,6 +26,7 @@
 #include "filters/bloom_probes.h"
 #include "filters/bloom_sizing.h"
 #include "filters/cell_memory.h"
+#include "filters/item_counter.h"
 #include "filters/item_hash.h"
 #include "filters/stripe_table.h"
 
@@ -34,6 +35,10 @@ namespace iris::filters {
 // Merges and replay saturate here, and loaders accept no more: 1,024 layers of it still fit the
 // signed 64-bit integer of a reply.
 inline constexpr uint64_t kMaxLayerItems = uint64_t{1} << 52;
+
+// Cells that one stripe guards. Small, so that a filter of 10 MB has more stripes than two threads
+// with a batch of adds each would meet at.
+inline constexpr uint64_t kBloomChunkBytes = 8 * 1024;
 
 class BloomLayer {
  public:
@@ -54,19 +59,10 @@ class BloomLayer {
   std::pair<uint64_t, uint64_t> chunk_range(uint64_t chunk) const;
 
   // Takes places for up to `wanted` more items; returns how many it got.
-  [[nodiscard]] uint64_t reserve(uint64_t wanted) {
-    uint64_t count = item_count();
-    uint64_t granted = 0;
-    do {
-      if (count >= geometry_.capacity) return 0;
-      granted = std::min(wanted, geometry_.capacity - count);
-    } while (
-        !item_count_->compare_exchange_weak(count, count + granted, std::memory_order_relaxed));
-    return granted;
-  }
+  [[nodiscard]] uint64_t reserve(uint64_t wanted) { return items_->take(wanted); }
 
   const LayerGeometry& geometry() const { return geometry_; }
-  uint64_t item_count() const { return item_count_->load(std::memory_order_relaxed); }
+  uint64_t item_count() const { return items_->count(); }
   bool full() const { return item_count() >= geometry_.capacity; }
 
   // Copies cells out while others may be setting bits: word by word, each as it is at that moment.
@@ -75,7 +71,7 @@ class BloomLayer {
   // For loaders, merge and replay, which have the layer alone.
   std::span<std::byte> cells() { return {cells_.data(), geometry_.cell_bytes()}; }
   std::span<const std::byte> cells() const { return {cells_.data(), geometry_.cell_bytes()}; }
-  void set_item_count(uint64_t count) { item_count_->store(count, std::memory_order_relaxed); }
+  void set_item_count(uint64_t count) { items_->set(count); }
   void add_to_item_count(uint64_t more);
   // Sets every bit that `other` has; the geometries must be equal.
   void unite(const BloomLayer& other);
@@ -90,14 +86,18 @@ class BloomLayer {
   Fill fill() const;
 
   // Of a layer without its cells.
-  static constexpr uint64_t object_bytes() {
-    return sizeof(BloomLayer) + sizeof(std::atomic<uint64_t>);
-  }
+  static constexpr uint64_t object_bytes() { return sizeof(BloomLayer) + sizeof(ItemCounter); }
   uint64_t cells_footprint_bytes() const { return cells_.footprint_bytes(); }
 
  private:
   BloomLayer(const LayerGeometry& geometry, CellMemory cells)
-      : geometry_(geometry), cells_(std::move(cells)) {}
+      : geometry_(geometry),
+        cells_(std::move(cells)),
+        items_(std::make_unique<ItemCounter>(geometry.capacity,
+                                             geometry.cell_bytes() >= kManyAddersBytes)) {}
+
+  // Not worth a kilobyte of counters below this size.
+  static constexpr uint64_t kManyAddersBytes = uint64_t{1} << 20;
 
   uint64_t* words() const {
     return reinterpret_cast<uint64_t*>(const_cast<std::byte*>(cells_.data()));
@@ -106,7 +106,7 @@ class BloomLayer {
   LayerGeometry geometry_;
   CellMemory cells_;
   // Apart from what every lookup reads: else each add would take that line away from all cores.
-  std::unique_ptr<std::atomic<uint64_t>> item_count_ = std::make_unique<std::atomic<uint64_t>>(0);
+  std::unique_ptr<ItemCounter> items_;
 };
 
 inline bool BloomLayer::contains(const ItemHash& hash) const {
@@ -175,9 +175,11 @@ inline void BloomLayer::set(const ItemHash& hash) {
 inline uint64_t BloomLayer::chunk_of(const ItemHash& hash) const {
   switch (geometry_.layout) {
     case BloomLayout::kBlocked:
-      return probes::Block512::block_of(hash, geometry_.bits) / (kChunkBytes * 8 / kBlockedBits);
+      return probes::Block512::block_of(hash, geometry_.bits) /
+             (kBloomChunkBytes * 8 / kBlockedBits);
     case BloomLayout::kPaged:
-      return probes::Block4096::block_of(hash, geometry_.bits) / (kChunkBytes * 8 / kPagedBits);
+      return probes::Block4096::block_of(hash, geometry_.bits) /
+             (kBloomChunkBytes * 8 / kPagedBits);
     case BloomLayout::kClassic:
     case BloomLayout::kExplicit:
       return 0;  // its bits are all over the array: one chunk

@@ -175,6 +175,10 @@ class SpectralFilter {
   SpectralStats stats() const;
 
   StripeSet stripes() const;  // all that guard this filter
+  // That of an item which is new.
+  uint32_t stripe_of(const ItemHash& hash) const {
+    return stripe_of(layers_.size() - 1, layers_.back()->chunk_of(hash));
+  }
   // The stripe of a chunk, counted as in the dump and the snapshot: a layer's own, from 0.
   uint32_t stripe_of(size_t layer_index, uint64_t chunk) const;
 

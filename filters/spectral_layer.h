@@ -130,6 +130,9 @@ class SpectralLayer {
   uint64_t chunk_of(const ItemCells& item) const {
     return geometry_.layout == SpectralLayout::kBlocked ? item.groups[0].block / kChunkBlocks : 0;
   }
+  uint64_t chunk_of(const ItemHash& hash) const {
+    return geometry_.layout == SpectralLayout::kBlocked ? block_of(hash) / kChunkBlocks : 0;
+  }
   uint64_t chunk_count() const { return geometry_.chunks(); }
   // Chunks for locking: those of the stripe table.
   uint64_t locked_chunk_count() const {

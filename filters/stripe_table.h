@@ -1,9 +1,9 @@
 // The locks of all filters' cells: one table of 1,024 spin locks for the whole process.
 //
-// A filter's cells are cut into chunks of 64 KB. The chunk of an item is guarded by one stripe of
-// the table, so writers of one hot filter run side by side, and a million small filters need no
-// lock of their own. Chunks of different filters may share a stripe: that costs a little waiting
-// and is never wrong.
+// A filter's cells are cut into chunks. The chunk of an item is guarded by one stripe of the table,
+// so writers of one hot filter run side by side, and a million small filters need no lock of their
+// own. Chunks of different filters may share a stripe: that costs a little waiting and is never
+// wrong.
 //
 //      filter id --mix--> base          chunks 0 1 2 3 ...
 //                           |                  | | | |
@@ -30,7 +30,8 @@
 
 namespace iris::filters {
 
-// Cells that one stripe guards, in bytes. A multiple of every block size.
+// Cells that are copied, saved and, in a spectral filter, extended together. A multiple of every
+// block size.
 inline constexpr uint64_t kChunkBytes = 64 * 1024;
 
 class StripeTable {
@@ -47,9 +48,26 @@ class StripeTable {
     return static_cast<uint32_t>((base + chunk) % kStripes);
   }
 
-  void lock(uint32_t index) { stripes_[index].lock.lock(); }
-  [[nodiscard]] bool try_lock(uint32_t index) { return stripes_[index].lock.try_lock(); }
-  void unlock(uint32_t index) { stripes_[index].lock.unlock(); }
+  // Asks for the lock's cache line, to write it: another core may have it.
+  [[gnu::always_inline]] void prefetch(uint32_t index) {
+#if defined(__x86_64__)
+    // What GCC makes of __builtin_prefetch for any x86-64 asks for a copy to read. This one is for
+    // writing, and does nothing where it is not known.
+    asm volatile("prefetchw %0" : : "m"(stripes_[index]));
+#else
+    __builtin_prefetch(&stripes_[index], 1);
+#endif
+  }
+
+  void lock(uint32_t index) {
+    stripes_[index].lock.lock();
+  }
+  [[nodiscard]] bool try_lock(uint32_t index) {
+    return stripes_[index].lock.try_lock();
+  }
+  void unlock(uint32_t index) {
+    stripes_[index].lock.unlock();
+  }
 
  private:
   struct alignas(64) Stripe {

@@ -347,10 +347,13 @@ void Worker::plan_items(Request& request) {
   const size_t begin = hashes_.size();
   const size_t given = request.command->spec->plan == Plan::kKeyItem ? 1 : request.argc - 2;
   const size_t items = std::min({given, kPlannedItems, hashes_.capacity() - begin});
+  // Of several items the stripes are taken in a row, and each asks for the next early enough.
+  const bool changes_one = request.command->has(kWrite) && items == 1;
   const auto hash_and_prefetch = [&](const auto& filter) {
     for (size_t i = 0; i < items; i++) {
       hashes_.push_back(filter.hash(args[2 + i]));
       filter.prefetch(hashes_.back());
+      if (changes_one) engine_.stripes.prefetch(filter.stripe_of(hashes_.back()));
     }
   };
   if (entry->value->kind() == ValueKind::kBloom) {
