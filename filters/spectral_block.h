@@ -201,6 +201,22 @@ class BlockDigits {
     }
   }
 
+  // The sum of all digits of the block, and the largest of them.
+  uint32_t sum() const {
+    return planes_[0].size() + 2 * planes_[1].size() + 4 * planes_[2].size();
+  }
+  uint32_t largest() const {
+    uint32_t digit = 0;
+    CellSet candidates = planes_[0] | planes_[1] | planes_[2];
+    for (uint32_t bit = kDigitBits; bit-- > 0;) {
+      const CellSet larger = candidates & planes_[bit];
+      if (larger.empty()) continue;
+      digit |= 1U << bit;
+      candidates = larger;
+    }
+    return digit;
+  }
+
   // How many cells of the whole block count anything.
   uint32_t nonzero_cells() const {
     return (planes_[0] | planes_[1] | planes_[2]).size();

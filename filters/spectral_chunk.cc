@@ -1,5 +1,6 @@
 #include "filters/spectral_chunk.h"
 
+#include <array>
 #include <cstring>
 
 namespace iris::filters {
@@ -22,15 +23,27 @@ bool take_number(std::string_view& bytes, uint64_t& value) {
   return false;
 }
 
-// The high parts of one block's full cells, on top of the digits in `values`.
-bool take_highs(std::string_view& bytes, SpectralLayer::BlockValues& values) {
-  for (uint64_t& value : values) {
-    if (value != kDigitMax) continue;
-    uint64_t high = 0;
-    if (!take_number(bytes, high) || high > kMaxSpectralCount - kDigitMax) return false;
-    value += high;
+struct Highs {
+  uint32_t count = 0;
+  std::array<uint64_t, kBlockCells> values;
+};
+
+// The high parts of one block's full cells.
+bool take_highs(std::string_view& bytes, uint32_t count, Highs& highs) {
+  highs.count = count;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!take_number(bytes, highs.values[i])) return false;
+    if (highs.values[i] > kMaxSpectralCount - kDigitMax) return false;
   }
   return true;
+}
+
+// Cells beyond the last counter of a classic layer belong to nobody.
+bool counts_beyond(const BlockDigits& digits, uint64_t first_cell, uint64_t cells) {
+  for (uint32_t i = 0; i < kBlockCells && first_cell + kBlockCells > cells; ++i) {
+    if (first_cell + i >= cells && digits.get(i) != 0) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -48,20 +61,20 @@ ChunkDecode decode_spectral_chunk(SpectralLayer& layer, uint64_t chunk_index,
                                   std::string_view& bytes) {
   const uint64_t first = chunk_index * SpectralLayer::kChunkBlocks;
   const uint64_t count = layer.chunk(chunk_index).size();
-  SpectralLayer::BlockValues values;
+  SpectralBlock read{};
+  Highs highs;
   for (uint64_t block = first; block < first + count; ++block) {
     if (bytes.size() < kDigitBytes) return ChunkDecode::kDamaged;
-    SpectralBlock digits_only{};
-    std::memcpy(digits_only.digits.data(), bytes.data(), kDigitBytes);
+    std::memcpy(read.digits.data(), bytes.data(), kDigitBytes);
     bytes.remove_prefix(kDigitBytes);
-    const BlockDigits digits = BlockDigits::load(digits_only);
-    for (uint32_t cell = 0; cell < kBlockCells; ++cell) values[cell] = digits.get(cell);
-    if (!take_highs(bytes, values)) return ChunkDecode::kDamaged;
-    // Cells beyond the last counter of a classic layer belong to nobody.
-    for (uint64_t cell = block * kBlockCells, i = 0; i < kBlockCells; ++cell, ++i) {
-      if (cell >= layer.geometry().cells && values[i] != 0) return ChunkDecode::kDamaged;
+    const BlockDigits digits = BlockDigits::load(read);
+    if (!take_highs(bytes, digits.full().size(), highs)) return ChunkDecode::kDamaged;
+    if (counts_beyond(digits, block * kBlockCells, layer.geometry().cells)) {
+      return ChunkDecode::kDamaged;
     }
-    if (!layer.write_block(block, values)) return ChunkDecode::kNoMemory;
+    if (!layer.write_block(block, digits, {highs.values.data(), highs.count})) {
+      return ChunkDecode::kNoMemory;
+    }
   }
   return ChunkDecode::kOk;
 }

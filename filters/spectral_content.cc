@@ -29,15 +29,19 @@ struct CellSums {
 // Of one chunk's cells.
 CellSums chunk_sums(const SpectralLayer& layer, uint64_t chunk_index) {
   CellSums sums;
-  SpectralLayer::BlockValues values;
-  const uint64_t first = chunk_index * SpectralLayer::kChunkBlocks;
-  const uint64_t count = layer.chunk(chunk_index).size();
-  for (uint64_t block = first; block < first + count; ++block) {
-    layer.read_block(block, values);
-    for (const uint64_t value : values) {
-      sums.sum += value;
-      sums.largest = std::max(sums.largest, value);
+  const ExtensionArena& arena = layer.arena(chunk_index);
+  for (const SpectralBlock& block : layer.chunk(chunk_index)) {
+    const BlockDigits digits = BlockDigits::load(block);
+    uint64_t largest = digits.largest();
+    if (largest == 0) continue;
+    sums.sum += digits.sum();
+    const uint32_t count = ExtensionLink::unpack(block.link).count;
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint64_t high = arena.high(block, i);
+      sums.sum += high;
+      largest = std::max(largest, kDigitMax + high);
     }
+    sums.largest = std::max(sums.largest, largest);
   }
   return sums;
 }

@@ -478,18 +478,32 @@ void SpectralLayer::read_cells(uint64_t block_index, const CellSet& cells,
 }
 
 bool SpectralLayer::write_block(uint64_t block_index, const BlockValues& values) {
+  const GroupChange change(blocks()[block_index], kAllCells, values.data());
+  return write_block(block_index, change.digits(), change.highs().highs);
+}
+
+bool SpectralLayer::write_block(uint64_t block_index, const BlockDigits& digits,
+                                std::span<const uint64_t> highs) {
   SpectralBlock& block = blocks()[block_index];
-  const GroupChange change(block, kAllCells, values.data());
-  bool reserved = false;
-  const int64_t before = BlockDigits::load(block).nonzero_cells();
-  change_arena(block_index / kChunkBlocks, [&](ExtensionArena& arena, auto blocks) {
-    arena.book(ExtensionArena::growth(block, change.highs()), blocks.size());
-    reserved = arena.take();
-    if (reserved) arena.assign(blocks, block, change.highs());
-  });
-  if (!reserved) return false;
-  change.digits().store(block);
-  change_nonzero(int64_t{change.digits().nonzero_cells()} - before);
+  const BlockDigits before = BlockDigits::load(block);
+  if (block.link != 0 || !highs.empty()) {
+    const FullCells full(digits.full());
+    std::array<uint8_t, kBlockCells> cells;
+    size_t count = 0;
+    full.set().for_each([&](uint32_t cell) { cells[count++] = static_cast<uint8_t>(cell); });
+    CHECK(count == highs.size());
+    const HighChange change{FullCells(before.full()), full, {cells.data(), count}, highs};
+    bool reserved = false;
+    change_arena(block_index / kChunkBlocks, [&](ExtensionArena& arena, auto blocks) {
+      arena.book(ExtensionArena::growth(block, change), blocks.size());
+      reserved = arena.take();
+      if (reserved) arena.assign(blocks, block, change);
+    });
+    if (!reserved) return false;
+  }
+  digits.store(block);
+  const int64_t more = int64_t{digits.nonzero_cells()} - int64_t{before.nonzero_cells()};
+  if (more != 0) change_nonzero(more);
   return true;
 }
 

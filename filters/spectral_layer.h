@@ -184,6 +184,9 @@ class SpectralLayer {
   void read_block(uint64_t block, BlockValues& values) const;
   void read_cells(uint64_t block, const CellSet& cells, BlockValues& values) const;
   [[nodiscard]] bool write_block(uint64_t block, const BlockValues& values);
+  // The same with the counters in their two parts; a high part for each full cell, in order.
+  [[nodiscard]] bool write_block(uint64_t block, const BlockDigits& digits,
+                                 std::span<const uint64_t> highs);
 
   uint64_t extension_bytes() const { return extension_bytes_.load(std::memory_order_relaxed); }
   uint64_t extended_blocks() const { return extended_blocks_.load(std::memory_order_relaxed); }
