@@ -347,7 +347,7 @@ void Worker::plan_items(Request& request) {
   const size_t begin = hashes_.size();
   const size_t given = request.command->spec->plan == Plan::kKeyItem ? 1 : request.argc - 2;
   const size_t items = std::min({given, kPlannedItems, hashes_.capacity() - begin});
-  // Of several items the stripes are taken in a row, and each asks for the next early enough.
+  // For requests of many items this cost more than it brought.
   const bool changes_one = request.command->has(kWrite) && items == 1;
   const auto hash_and_prefetch = [&](const auto& filter) {
     for (size_t i = 0; i < items; i++) {

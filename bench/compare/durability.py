@@ -6,12 +6,15 @@ docs/persistence.md.
 """
 
 import argparse
+import dataclasses
+import os
 import re
 import statistics
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import document
 import load
@@ -78,14 +81,15 @@ def policies_table(medians):
                            "of without", "CPU us", "ratio"), rows)
 
 
-def seconds_to_load(start):
-    """Until the data set is there; the server is stopped."""
+def seconds_to_load(start, *question):
+    """Until the data set is there, and the answer to a command then; the server is stopped."""
     begun = time.monotonic()
     server = start()
     try:
         while "loading:1" in server.command("INFO", "persistence"):
             time.sleep(0.02)
-        return time.monotonic() - begun, server.command("DBSIZE").strip()
+        seconds = time.monotonic() - begun
+        return seconds, server.command(*question).strip()
     finally:
         server.process.kill()
         server.process.wait()
@@ -107,7 +111,7 @@ def replay(options):
                      "--requests", REPLAYED, pinned=False)
             server.process.terminate()
             server.process.wait(60)
-            times = [seconds_to_load(lambda: start(server.directory))[0]
+            times = [seconds_to_load(lambda: start(server.directory), "DBSIZE")[0]
                      for _ in range(options.rounds)]
             result[name] = statistics.median(times)
         finally:
@@ -141,61 +145,134 @@ class Watch(threading.Thread):
         return total
 
 
-def snapshot(options):
-    """A snapshot of one big filter under adds at a fixed rate; for Redis one big string."""
+def drop_from_cache(directory):
+    """The files of a directory are read from the disk next time; returns their bytes."""
+    total = 0
+    for name in os.listdir(directory):
+        with open(f"{directory}/{name}", "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            total += os.fstat(file.fileno()).st_size
+    return total
+
+
+def seconds_to_read(directory):
+    """Reading the files and doing nothing with them."""
+    drop_from_cache(directory)
+    begun = time.monotonic()
+    for name in os.listdir(directory):
+        with open(f"{directory}/{name}", "rb", buffering=0) as file:
+            while file.read(1 << 20):
+                pass
+    return time.monotonic() - begun
+
+
+@dataclasses.dataclass
+class Subject:
+    """What is saved: a server, how its big key is made, and what is written meanwhile."""
+    label: str
+    start: Callable
+    make: list
+    words: list
+    question: list
+
+
+def subjects(options):
     size = int(options.gigabytes * (1 << 30))
+
+    def own(directory=None):
+        return iris(options.iris, POLICIES["everysec"], directory)
+
+    def other(directory=None):
+        return redis(POLICIES["none"] + ["--rdbcompression", "no", "--proto-max-bulk-len", "4gb"],
+                     directory)
+
+    digest = ["DEBUG", "DIGEST-VALUE", "f"]
+    return [
+        Subject("Iris, Bloom filter", own,
+                ["BF.RESERVE", "f", "0.01", int(size * 8 / 9.93), "NONSCALING"],
+                ["BF.ADD", "f", "__item__"], digest),
+        Subject("Iris, counting filter", own,
+                ["CF.RESERVE", "f", int(size / 5.43), "EXPANSION", 0],
+                ["CF.INCR", "f", "__item__"], digest),
+        Subject("redis-server, a string", other, ["SETRANGE", "f", size - 1, "x"],
+                ["SADD", "s", "__item__"], ["STRLEN", "f"]),
+    ]
+
+
+def time_of_snapshot(server):
+    """Begins a snapshot; returns what waits for its end, and the list that gets its seconds."""
+    took = []
+    begun = time.monotonic()
+    server.command("BGSAVE")
+
+    def wait():
+        while "rdb_bgsave_in_progress:1" in server.command("INFO", "persistence"):
+            time.sleep(0.05)
+        took.append(time.monotonic() - begun)
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    return waiter, took
+
+
+def snapshot(options):
+    """A snapshot of one big key under writes at a fixed rate, and a start from it."""
     result = {}
-    for name in ("iris", "redis"):
-        server = iris(options.iris, POLICIES["none"]) if name == "iris" else redis(
-            POLICIES["none"] + ["--rdbcompression", "no", "--proto-max-bulk-len", "4gb"])
+    for subject in subjects(options):
+        server = subject.start()
         try:
-            if name == "iris":
-                server.command("BF.RESERVE", "f", "0.01", int(size * 8 / 9.93), "NONSCALING")
-                words = ["BF.ADD", "f", "__item__"]
-                # Every page is touched before.
-                load.run(options.loadgen, server, words, "--sequential", "--first", 10**11,
-                         "--requests", size // 2048, "--pipeline", 100, pinned=False)
-            else:
-                server.command("SETRANGE", "f", size - 1, "x")
-                words = ["SADD", "s", "__item__"]
+            server.command(*subject.make)
+            if subject.words[1] == "f":  # every page of it is touched before
+                load.run(options.loadgen, server, subject.words, "--sequential", "--first", 10**11,
+                         "--requests", int(options.gigabytes * 2**19), "--pipeline", 100,
+                         pinned=False)
             rate = ["--rate", 10_000, "--connections", load.CONNECTIONS, "--sequential"]
-            quiet = load.run(options.loadgen, server, words, *rate, "--first", 2 * 10**11,
+            quiet = load.run(options.loadgen, server, subject.words, *rate, "--first", 2 * 10**11,
                              "--seconds", 5, pinned=False)
             before = Watch(server.pid).resident()
             watch = Watch(server.pid)
             watch.start()
-            begun = time.monotonic()
-            server.command("BGSAVE")
-            took = []
-
-            def wait():
-                while "rdb_bgsave_in_progress:1" in server.command("INFO", "persistence"):
-                    time.sleep(0.05)
-                took.append(time.monotonic() - begun)
-
-            waiter = threading.Thread(target=wait)
-            waiter.start()
-            busy = load.run(options.loadgen, server, words, *rate, "--first", 3 * 10**11,
+            waiter, took = time_of_snapshot(server)
+            # The same items again: counts above 1, and changes on both sides of the copying.
+            busy = load.run(options.loadgen, server, subject.words, *rate, "--first", 2 * 10**11,
                             "--seconds", 8, pinned=False)
             waiter.join(600)
             watch.ended.set()
             watch.join()
-            result[name] = (took[0], before, watch.peak - before, quiet, busy)
+            state = server.command(*subject.question).strip()
+            server.process.terminate()
+            server.process.wait(60)
+            read = seconds_to_read(server.directory)
+            size = drop_from_cache(server.directory)
+            loaded, restored = seconds_to_load(lambda: subject.start(server.directory),
+                                               *subject.question)
+            result[subject.label] = (took[0], before, watch.peak - before, quiet, busy,
+                                     (size, read, loaded, state == restored))
         finally:
             server.stop()
-        print(f"bench: snapshot of {name} done", flush=True)
+        print(f"bench: snapshot of {subject.label} done", flush=True)
     return result
 
 
 def snapshot_table(result):
     rows = []
-    for name, (took, before, extra, quiet, busy) in result.items():
-        rows.append((document.NAMES[name], f"{took:.1f}", f"{before / 2**20:,.0f}",
+    for label, (took, before, extra, quiet, busy, _) in result.items():
+        rows.append((label, f"{took:.1f}", f"{before / 2**20:,.0f}",
                      f"{extra / 2**20:,.0f} ({100 * extra / before:.0f} %)",
                      f"{quiet.p999 / 1e3:.2f}", f"{busy.p999 / 1e3:.2f}",
                      f"{busy.p999 / quiet.p999:.1f}", f"{busy.max / 1e3:.1f}"))
     return document.table(("server", "seconds", "memory, MB", "extra, MB", "p99.9 without, ms",
                            "p99.9 during, ms", "ratio", "max during, ms"), rows)
+
+
+def start_table(result):
+    rows = []
+    for label, (*_, (size, read, loaded, same)) in result.items():
+        rows.append((label, f"{size / 2**20:,.0f}", f"{read:.2f}", f"{loaded:.2f}",
+                     f"{size / 2**20 / loaded:,.0f}", "yes" if same else "**no**"))
+    return document.table(("server", "files, MB", "reading them, s", "start, s", "MB/s",
+                           "state as before"), rows)
 
 
 def main():
@@ -221,9 +298,14 @@ def main():
         f"Starting from a log of {REPLAYED:,} adds: Iris {times['iris']:.2f} s, redis-server "
         f"(SADD of the same items) {times['redis']:.2f} s, ratio "
         f"{times['iris'] / times['redis']:.2f}.",
-        f"A snapshot of {options.gigabytes:g} GB under 10,000 adds a second; redis-server has one "
-        "string of that size and saves it uncompressed:",
+        f"A snapshot of {options.gigabytes:g} GB under 10,000 writes a second (Iris with a log, "
+        "`everysec`); redis-server has one string of that size, saves it uncompressed and has no "
+        "log:",
         snapshot_table(saved),
+        "A start from these files, which are dropped from the kernel's cache before; beside it "
+        "reading the same files alone. Iris is asked for its filter's digest before and after, "
+        "redis-server for the length of its string:",
+        start_table(saved),
     ])
     print(text)
     document.replace_part(PAGE, PAGE, text, (BEGIN, END))
