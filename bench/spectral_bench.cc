@@ -123,7 +123,7 @@ void increment_at_mean(benchmark::State& state) {
     run_batch();
   }
   choose();
-  for (auto _ : state) run_batch();
+  while (state.KeepRunning()) run_batch();
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kBatch));
 }
 
