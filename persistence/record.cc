@@ -1,6 +1,7 @@
 #include "persistence/record.h"
 
 #include <charconv>
+#include <cstring>
 
 namespace iris::persistence {
 
@@ -9,13 +10,19 @@ namespace {
 // Enough for the digits and the sign of any 64-bit number.
 constexpr size_t kNumberBytes = 20;
 
-void append_line(std::string& out, char kind, uint64_t number) {
-  char line[kNumberBytes + 3];
-  line[0] = kind;
-  char* end = std::to_chars(line + 1, line + 1 + kNumberBytes, number).ptr;
-  *end++ = '\r';
-  *end++ = '\n';
-  out.append(line, end);
+// A line with any number, and the end of a word.
+constexpr size_t kLineBytes = 1 + kNumberBytes + 2;
+
+char* put_line(char* out, char kind, uint64_t number) {
+  *out++ = kind;
+  if (number < 10) {
+    *out++ = static_cast<char>('0' + number);
+  } else {
+    out = std::to_chars(out, out + kNumberBytes, number).ptr;
+  }
+  *out++ = '\r';
+  *out++ = '\n';
+  return out;
 }
 
 // Takes "<kind><number>\r\n" off the front.
@@ -54,14 +61,25 @@ bool is_joined(std::string_view record) {
 
 }  // namespace
 
+char* RecordBuilder::room_for(size_t more) {
+  if (bytes_.size() - used_ < more) bytes_.resize(2 * (used_ + more));
+  return bytes_.data() + used_;
+}
+
 void RecordBuilder::begin(size_t words) {
-  bytes_.clear();
-  append_line(bytes_, '*', words);
+  used_ = 0;
+  char* const begin = room_for(kLineBytes);
+  used_ = static_cast<size_t>(put_line(begin, '*', words) - begin);
 }
 
 void RecordBuilder::word(std::string_view text) {
-  append_line(bytes_, '$', text.size());
-  bytes_.append(text).append("\r\n");
+  char* const begin = room_for(kLineBytes + text.size() + 2);
+  char* out = put_line(begin, '$', text.size());
+  if (!text.empty()) std::memcpy(out, text.data(), text.size());
+  out += text.size();
+  *out++ = '\r';
+  *out++ = '\n';
+  used_ += static_cast<size_t>(out - begin);
 }
 
 void RecordBuilder::number(uint64_t value) {
@@ -77,8 +95,8 @@ void RecordBuilder::signed_number(int64_t value) {
 }
 
 std::string joined_record(std::span<const std::string> changes) {
-  std::string record;
-  append_line(record, '*', changes.size());
+  char line[kLineBytes];
+  std::string record(line, put_line(line, '*', changes.size()));
   for (const std::string& change : changes) record += change;
   return record;
 }

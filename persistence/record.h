@@ -17,7 +17,8 @@
 
 namespace iris::persistence {
 
-// Builds one change. Keeps its memory, so a thread that reuses it allocates nothing.
+// Builds one change. Keeps its memory, so a thread that reuses it allocates nothing, and makes room
+// once a word: every effective add goes through here.
 class RecordBuilder {
  public:
   // `words` is the number of words that will follow.
@@ -25,10 +26,13 @@ class RecordBuilder {
   void word(std::string_view text);
   void number(uint64_t value);
   void signed_number(int64_t value);
-  std::string_view view() const { return bytes_; }
+  std::string_view view() const { return {bytes_.data(), used_}; }
 
  private:
-  std::string bytes_;
+  char* room_for(size_t more);
+
+  std::string bytes_;  // as long as it ever had to be
+  size_t used_ = 0;
 };
 
 // Several changes as one record. At least one.
