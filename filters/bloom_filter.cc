@@ -89,12 +89,12 @@ uint64_t BloomFilter::cell_bytes() const {
 
 uint64_t BloomFilter::memory_bytes() const {
   uint64_t bytes = sizeof(BloomFilter) + layers_.capacity() * BloomLayer::object_bytes();
-  for (const BloomLayer& layer : layers_) bytes += layer.cells_footprint_bytes();
+  for (const BloomLayer& layer : layers_) bytes += BloomLayer::content_bytes_for(layer.geometry());
   return bytes;
 }
 
 uint64_t BloomFilter::footprint_bytes_for(const LayerGeometry& first) {
-  return add_saturated(CellMemory::footprint_bytes_for(first.cell_bytes()),
+  return add_saturated(BloomLayer::content_bytes_for(first),
                        sizeof(BloomFilter) + BloomLayer::object_bytes());
 }
 
@@ -122,8 +122,7 @@ std::optional<uint64_t> BloomFilter::next_layer_bytes() const {
   if (layers_.size() >= kMaxLayers) return std::nullopt;
   const auto next = params_.next_layer(newest().geometry());
   if (!next) return std::nullopt;
-  return add_saturated(CellMemory::footprint_bytes_for(next->cell_bytes()),
-                       BloomLayer::object_bytes());
+  return add_saturated(BloomLayer::content_bytes_for(*next), BloomLayer::object_bytes());
 }
 
 GrowError BloomFilter::grow() {

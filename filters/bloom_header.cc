@@ -282,8 +282,8 @@ std::optional<BloomHeader> decode_iris(std::string_view bytes) {
 uint64_t BloomHeader::memory_bytes() const {
   uint64_t bytes = BloomFilter::footprint_bytes_for(layers.front().geometry);
   for (size_t i = 1; i < layers.size(); ++i) {
-    const uint64_t cells = CellMemory::footprint_bytes_for(layers[i].geometry.cell_bytes());
-    if (__builtin_add_overflow(bytes, cells, &bytes) ||
+    const uint64_t content = BloomLayer::content_bytes_for(layers[i].geometry);
+    if (__builtin_add_overflow(bytes, content, &bytes) ||
         __builtin_add_overflow(bytes, BloomLayer::object_bytes(), &bytes)) {
       return std::numeric_limits<uint64_t>::max();
     }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "filters/check.h"
 
@@ -27,6 +28,13 @@ std::optional<BloomLayer> BloomLayer::allocate(const LayerGeometry& geometry) {
   auto cells = CellMemory::allocate(geometry.cell_bytes());
   if (!cells) return std::nullopt;
   return BloomLayer(geometry, std::move(*cells));
+}
+
+uint64_t BloomLayer::content_bytes_for(const LayerGeometry& geometry) {
+  uint64_t bytes = CellMemory::footprint_bytes_for(geometry.cell_bytes());
+  const uint64_t purses = has_purses(geometry) ? ItemCounter::purse_bytes() : 0;
+  return __builtin_add_overflow(bytes, purses, &bytes) ? std::numeric_limits<uint64_t>::max()
+                                                       : bytes;
 }
 
 uint64_t BloomLayer::chunks() const {

@@ -85,19 +85,20 @@ class BloomLayer {
   // From all cells, or from an even sample of the blocks if there are more than 16 MB.
   Fill fill() const;
 
-  // Of a layer without its cells.
+  // What a layer takes: its object, and what that points to.
   static constexpr uint64_t object_bytes() { return sizeof(BloomLayer) + sizeof(ItemCounter); }
-  uint64_t cells_footprint_bytes() const { return cells_.footprint_bytes(); }
+  static uint64_t content_bytes_for(const LayerGeometry& geometry);
 
  private:
   BloomLayer(const LayerGeometry& geometry, CellMemory cells)
       : geometry_(geometry),
         cells_(std::move(cells)),
-        items_(std::make_unique<ItemCounter>(geometry.capacity,
-                                             geometry.cell_bytes() >= kManyAddersBytes)) {}
+        items_(std::make_unique<ItemCounter>(geometry.capacity, has_purses(geometry))) {}
 
-  // Not worth a kilobyte of counters below this size.
-  static constexpr uint64_t kManyAddersBytes = uint64_t{1} << 20;
+  // A kilobyte of counters is for large layers only.
+  static bool has_purses(const LayerGeometry& geometry) {
+    return geometry.cell_bytes() >= uint64_t{1} << 20;
+  }
 
   uint64_t* words() const {
     return reinterpret_cast<uint64_t*>(const_cast<std::byte*>(cells_.data()));

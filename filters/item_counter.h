@@ -54,7 +54,8 @@ class ItemCounter {
   // At most 2^52 - 1.
   void set(uint64_t count);
 
-  uint64_t memory_bytes() const { return sizeof *this + (purses_ == nullptr ? 0 : sizeof(Purses)); }
+  // What purses take.
+  static uint64_t purse_bytes() { return sizeof(Purses); }
 
  private:
   static constexpr size_t kPurses = 16;
