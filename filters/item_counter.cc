@@ -47,7 +47,7 @@ uint64_t ItemCounter::collect(uint64_t wanted) {
 
 uint64_t ItemCounter::count() const {
   if (purses_ == nullptr) return taken_.load(std::memory_order_relaxed);
-  uint64_t count = 0;
+  uint64_t count = base_;
   for (const Purse& purse : *purses_) count += used(purse.word.load(std::memory_order_relaxed));
   return count;
 }
@@ -56,7 +56,7 @@ void ItemCounter::set(uint64_t count) {
   taken_.store(count, std::memory_order_relaxed);
   if (purses_ == nullptr) return;
   for (Purse& purse : *purses_) purse.word.store(0, std::memory_order_relaxed);
-  purses_->front().word.store(count, std::memory_order_relaxed);
+  base_ = count;
 }
 
 }  // namespace iris::filters

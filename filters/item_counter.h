@@ -5,17 +5,18 @@
 // some at a time, into purses, and each thread pays from the purse that it was given:
 //
 //     places taken  <-- 17 at a time --  purse 0   left | used
-//                   <-----------------   purse 1   left | used          count() = all used
+//                   <-----------------   purse 1   left | used      count() = base + all used
 //                                        ...
 //
 // A purse is one word, what is left above what was used, so that paying is one compare-and-swap. A
 // thread that finds all places taken collects what is left in the other purses: no place is lost.
+// What was loaded or merged is the base, apart from them: it may be larger than a purse can count.
 //
 // Threads: take() and count() are concurrent, the rest is for who has the layer alone.
 //
 // Invariants
 //   1. count() never falls, and by take() it never passes the capacity.
-//   2. Places taken = all used + all left, but for those that a thread is just carrying to its
+//   2. Places taken = base + all used + all left, but for those that a thread is just carrying to its
 //      purse. Who looks for the last place in that moment may miss them; so near the end places are
 //      handed out one by one.
 #pragma once
@@ -51,7 +52,6 @@ class ItemCounter {
   }
 
   uint64_t count() const;
-  // At most 2^52 - 1.
   void set(uint64_t count);
 
   // What purses take.
@@ -80,6 +80,7 @@ class ItemCounter {
   uint64_t collect(uint64_t wanted);
 
   const uint64_t capacity_;
+  uint64_t base_ = 0;
   std::atomic<uint64_t> taken_{0};
   const std::unique_ptr<Purses> purses_;
 };

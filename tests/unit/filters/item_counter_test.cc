@@ -53,6 +53,18 @@ TEST_P(ItemCounterTest, GoesOnFromWhatWasSet) {
   EXPECT_EQ(counter.take(1), 0u);
 }
 
+// A file may say so, and a layer of explicit dimensions takes more all the same.
+TEST_P(ItemCounterTest, GoesOnFromAnyNumber) {
+  constexpr uint64_t kHuge = uint64_t{1} << 52;
+  for (const uint64_t loaded : {kHuge - 1, kHuge, 5 * kHuge}) {
+    ItemCounter counter(UINT64_MAX, GetParam());
+    counter.set(loaded);
+    EXPECT_EQ(counter.count(), loaded);
+    EXPECT_EQ(counter.take(3), 3u);
+    EXPECT_EQ(counter.count(), loaded + 3);
+  }
+}
+
 TEST_P(ItemCounterTest, LosesNoPlaceAmongThreads) {
   constexpr int kRounds = 200;
   constexpr size_t kThreads = 4;
