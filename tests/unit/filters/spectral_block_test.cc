@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <random>
 
 namespace iris::filters {
@@ -80,6 +81,24 @@ TEST(SpectralBlock, CellsOfAnItemAreDistinctAndThereAreAsManyAsAsked) {
   // Words with hardly any bits must not go on for ever either.
   for (const uint64_t bits : {uint64_t{0}, uint64_t{1}, UINT64_MAX}) {
     EXPECT_EQ(choose_cells(bits, kMaxBlockHashes).size(), kMaxBlockHashes);
+  }
+}
+
+// Files hold cells, so the way from a hash to its cells can never change: enough different ones at
+// once, some that come twice, and more than one hash has.
+TEST(CellSet, TheCellsOfAHashAreFrozen) {
+  struct Expected {
+    uint64_t bits;
+    uint32_t hashes;
+    CellSet cells;
+  };
+  for (const Expected& expected : std::initializer_list<Expected>{
+           {0x123456789abcdef, 5, {{0x800008000000, 0x100800000002000}}},
+           {0xfedcba9876543210, 9, {{0x4400000010080, 0x4000401000090000}}},
+           {0x123456789abcdef, 24, {{0xa001900808060003, 0x1a892001002a801}}},
+           {0x0, 3, {{0x3, 0x20000000}}},
+           {0x8102040810204081, 6, {{0x4000000003000002, 0x90000000000000}}}}) {
+    EXPECT_EQ(choose_cells(expected.bits, expected.hashes), expected.cells) << expected.bits;
   }
 }
 
