@@ -156,10 +156,7 @@ void ExtensionArena::rewrite(Blocks blocks, SpectralBlock& block, const Highs& h
   release(ExtensionLink::unpack(block.link));
   if (block.link != 0) --extended_blocks_;
   block.link = 0;  // so that a slide does not move what was released
-  if (highs.count == 0) {
-    block.highs = {};
-    return;
-  }
+  if (highs.count == 0) return;
   ExtensionLink link{0, ExtensionLink::width_for(highs.all_bits), highs.count};
   if (link.units() != 0) link.offset_units = allocate(blocks, link.units());
   block.link = link.pack();

@@ -48,6 +48,10 @@ class StripeTable {
     return static_cast<uint32_t>((base + chunk) % kStripes);
   }
 
+  void lock(uint32_t index) { stripes_[index].lock.lock(); }
+  [[nodiscard]] bool try_lock(uint32_t index) { return stripes_[index].lock.try_lock(); }
+  void unlock(uint32_t index) { stripes_[index].lock.unlock(); }
+
   // Asks for the lock's cache line, to write it: another core may have it.
   [[gnu::always_inline]] void prefetch(uint32_t index) {
 #if defined(__x86_64__)
@@ -57,16 +61,6 @@ class StripeTable {
 #else
     __builtin_prefetch(&stripes_[index], 1);
 #endif
-  }
-
-  void lock(uint32_t index) {
-    stripes_[index].lock.lock();
-  }
-  [[nodiscard]] bool try_lock(uint32_t index) {
-    return stripes_[index].lock.try_lock();
-  }
-  void unlock(uint32_t index) {
-    stripes_[index].lock.unlock();
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "persistence/record.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -10,7 +11,7 @@ namespace {
 // Enough for the digits and the sign of any 64-bit number.
 constexpr size_t kNumberBytes = 20;
 
-// A line with any number, and the end of a word.
+// A line with any number.
 constexpr size_t kLineBytes = 1 + kNumberBytes + 2;
 
 char* put_line(char* out, char kind, uint64_t number) {
@@ -62,7 +63,7 @@ bool is_joined(std::string_view record) {
 }  // namespace
 
 char* RecordBuilder::room_for(size_t more) {
-  if (bytes_.size() - used_ < more) bytes_.resize(2 * (used_ + more));
+  if (bytes_.size() - used_ < more) bytes_.resize(std::max(2 * bytes_.size(), used_ + more));
   return bytes_.data() + used_;
 }
 
