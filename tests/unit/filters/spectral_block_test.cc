@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <numeric>
 #include <random>
 
 namespace iris::filters {
@@ -37,6 +38,23 @@ TEST(SpectralBlock, DigitsAreReadBackAsTheyWereSet) {
   BlockDigits::load(block).store(block);
   EXPECT_EQ(digits_of(BlockDigits::load(block)), digits);
   EXPECT_EQ(block.link, 0xdeadbeef) << "planes and link must not overlap";
+}
+
+TEST(SpectralBlock, NumbersOfTheWholeBlockAreThoseOfItsCells) {
+  const uint32_t seed = 4;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 2000; ++round) {
+    Digits digits{};
+    const uint64_t filled = random() % 8;
+    for (uint64_t i = 0; i < filled; ++i) {
+      digits[random() % kBlockCells] = static_cast<uint32_t>(random() % (kDigitMax + 1));
+    }
+    const BlockDigits planes = BlockDigits::load(block_of(digits));
+    ASSERT_EQ(planes.largest(), *std::max_element(digits.begin(), digits.end()));
+    ASSERT_EQ(planes.sum(), std::accumulate(digits.begin(), digits.end(), 0U));
+    ASSERT_EQ(planes.nonzero_cells(), kBlockCells - std::count(digits.begin(), digits.end(), 0U));
+  }
 }
 
 TEST(SpectralBlock, OperationsOnSetsOfCellsAreThoseOnEachCell) {

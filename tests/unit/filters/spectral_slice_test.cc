@@ -168,6 +168,41 @@ TEST(SpectralSlice, ManyLargeIncrementsFindTheirPromisedRoom) {
   EXPECT_EQ(filter->digest(), filter_of({.capacity = 20000, .rate = 0.01})->digest());
 }
 
+// High parts move from their block into the arena, and back when counts fall. Tiny filters, since
+// the slack of a large arena would hide a promise that is too small.
+TEST(SpectralSlice, PiecesThatOutgrowTheirBlocksFindTheirPromisedRoom) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 1000; ++round) {
+    const double rate = round % 2 == 0 ? 0.1 : 0.01;
+    const auto capacity = static_cast<int64_t>(10 + random() % 90);
+    auto filter = filter_of({.capacity = capacity, .rate = rate});
+    std::vector<uint64_t> truth(static_cast<size_t>(capacity) / 2);
+    for (int step = 0; step < 30; ++step) {
+      std::vector<SpectralIncrement> items;
+      const uint64_t amount = uint64_t{1} << random() % 10;
+      const uint64_t size = uint64_t{1} << random() % 6;
+      for (uint64_t i = 0; i < size; ++i) {
+        const uint64_t number = random() % truth.size();
+        items.push_back({item(*filter, number), amount});
+        truth[number] += amount;
+      }
+      std::vector<uint64_t> counts(items.size());
+      ASSERT_EQ(filter->increment_all(items, counts, stripes()).status, SpectralStatus::kOk);
+      for (uint64_t i = 0; i < truth.size(); ++i) {
+        if (truth[i] == 0 || random() % 4 != 0) continue;
+        ASSERT_EQ(filter->decrement(item(*filter, i), truth[i], stripes()).status,
+                  SpectralStatus::kOk);
+        truth[i] = 0;
+      }
+    }
+    for (uint64_t i = 0; i < truth.size(); ++i) {
+      ASSERT_GE(filter->count(item(*filter, i), stripes()), truth[i]);
+    }
+  }
+}
+
 // The log's promise: the changes that the hook was given, done again on another filter, make it
 // equal. Cells and totals are replayed apart, in another order, as after a snapshot.
 TEST(SpectralSlice, ReplayedChangesMakeAnEqualFilter) {
