@@ -36,6 +36,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -104,7 +105,7 @@ struct CellSet {
 CellSet choose_cells(uint64_t bits, uint32_t hashes);
 
 struct alignas(64) SpectralBlock {
-  std::array<std::byte, kDigitBytes> digits;
+  std::array<uint64_t, kDigitBytes / sizeof(uint64_t)> digits;  // plane by plane
   std::array<std::byte, kInlineBytes> highs;
   uint32_t link;  // of spectral_extension.h; 0 while no counter of this block outgrew its digit
 };
@@ -116,17 +117,26 @@ class BlockDigits {
   BlockDigits() = default;  // not initialised
   static BlockDigits load(const SpectralBlock& block) {
     BlockDigits digits;
-#pragma GCC unroll 3
-    for (uint32_t bit = 0; bit < kDigitBits; ++bit) {
-      digits.planes_[bit] = load_plane(block.digits.data() + bit * kPlaneBytes);
+    std::memcpy(&digits.planes_, &block.digits, kDigitBytes);
+    return digits;
+  }
+
+  // Without the stripe, while others may write: the words may be of different moments.
+  static BlockDigits load_shared(const SpectralBlock& block) {
+    BlockDigits digits;
+#pragma GCC unroll 6
+    for (uint32_t i = 0; i < block.digits.size(); ++i) {
+      std::atomic_ref word(const_cast<uint64_t&>(block.digits[i]));
+      digits.planes_[i / 2].words[i % 2] = word.load(std::memory_order_acquire);
     }
     return digits;
   }
 
   void store(SpectralBlock& block) const {
-#pragma GCC unroll 3
-    for (uint32_t bit = 0; bit < kDigitBits; ++bit) {
-      store_plane(planes_[bit], block.digits.data() + bit * kPlaneBytes);
+#pragma GCC unroll 6
+    for (uint32_t i = 0; i < block.digits.size(); ++i) {
+      std::atomic_ref word(block.digits[i]);
+      word.store(planes_[i / 2].words[i % 2], std::memory_order_release);
     }
   }
 
@@ -223,16 +233,6 @@ class BlockDigits {
   }
 
  private:
-  static CellSet load_plane(const std::byte* bytes) {
-    CellSet plane;
-    std::memcpy(&plane.words, bytes, kPlaneBytes);
-    return plane;
-  }
-
-  static void store_plane(const CellSet& plane, std::byte* bytes) {
-    std::memcpy(bytes, &plane.words, kPlaneBytes);
-  }
-
   std::array<CellSet, kDigitBits> planes_;
 };
 

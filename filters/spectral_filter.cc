@@ -8,6 +8,14 @@
 
 namespace iris::filters {
 
+// Every operation reads where its layer is. Room for eight of them is a cache line of its own,
+// where a single one would share it with whatever else is small, and may be written by another core
+// all the time: two threads that only counted were then as fast as one.
+SpectralFilter::SpectralFilter(const SpectralParams& params, uint64_t id, uint64_t seed)
+    : params_(params), id_(id), seed_(seed) {
+  layers_.reserve(64 / sizeof layers_[0]);
+}
+
 std::unique_ptr<SpectralFilter> SpectralFilter::create(const SpectralParams& params, uint64_t id,
                                                        uint64_t seed) {
   return create_with_layers(params, id, seed, {&params.first_layer(), 1});
@@ -29,11 +37,23 @@ uint64_t SpectralFilter::count(const ItemHash& hash, StripeTable& stripes) const
   ItemCells item;
   for (size_t i = 0; i < layers_.size(); ++i) {
     layers_[i]->locate(hash, item);
-    StripeGuard guard(stripes, stripe_of(i, item));
-    const uint64_t count = layers_[i]->estimate(item);
+    const uint64_t count = estimate(i, item, stripes);
     if (count > 0) return count;
   }
   return 0;
+}
+
+// Mostly without the stripe: threads that count would else carry its line from core to core.
+uint64_t SpectralFilter::estimate(size_t layer_index, const ItemCells& item,
+                                  StripeTable& stripes) const {
+  const SpectralLayer& layer = *layers_[layer_index];
+  const uint32_t stripe = stripe_of(layer_index, item);
+  if (const auto moment = stripes.moment(stripe)) {
+    const auto count = layer.estimate_small(item);
+    if (count && stripes.unchanged_since(stripe, *moment)) return *count;
+  }
+  StripeGuard guard(stripes, stripe);
+  return layer.estimate(item);
 }
 
 // All that it calls becomes part of it, so that what was located and planned stays in registers:
@@ -190,13 +210,18 @@ uint64_t SpectralFilter::compact(StripeTable& stripes, uint64_t first, uint64_t 
 
 StripeSet SpectralFilter::stripes() const {
   StripeSet set;
-  set.add_filter(id_, first_chunks_.back() + layers_.back()->locked_chunk_count());
+  set.add_filter(id_, chunks_in_table());
   return set;
+}
+
+// Of all layers.
+uint64_t SpectralFilter::chunks_in_table() const {
+  return layers_.empty() ? 0 : layers_.back()->first_chunk() + layers_.back()->locked_chunk_count();
 }
 
 uint32_t SpectralFilter::stripe_of(size_t layer_index, uint64_t chunk) const {
   const bool classic = params_.explicit_dimensions();  // one chunk for locking
-  return StripeTable::index_of(id_, first_chunks_[layer_index] + (classic ? 0 : chunk));
+  return StripeTable::index_of(id_, layers_[layer_index]->first_chunk() + (classic ? 0 : chunk));
 }
 
 uint64_t SpectralFilter::deleted() const {
@@ -224,8 +249,7 @@ uint64_t SpectralFilter::cell_bytes() const {
 }
 
 uint64_t SpectralFilter::memory_bytes() const {
-  uint64_t bytes = sizeof(SpectralFilter) + layers_.capacity() * sizeof(layers_[0]) +
-                   first_chunks_.capacity() * sizeof(first_chunks_[0]);
+  uint64_t bytes = sizeof(SpectralFilter) + layers_.capacity() * sizeof(layers_[0]);
   for (const auto& layer : layers_) bytes += layer->memory_bytes();
   return bytes;
 }
@@ -245,12 +269,9 @@ GrowError SpectralFilter::grow(uint64_t new_items) {
 GrowError SpectralFilter::add_layer(const SpectralGeometry& geometry) {
   if (!geometry.valid()) return GrowError::kTooLarge;
   if (layers_.size() >= kMaxSpectralLayers) return GrowError::kTooManyLayers;
-  auto layer = SpectralLayer::make(geometry);
+  auto layer = SpectralLayer::make(geometry, chunks_in_table());
   if (!layer) return GrowError::kNoMemory;
-  const uint64_t first =
-      layers_.empty() ? 0 : first_chunks_.back() + layers_.back()->locked_chunk_count();
   layers_.push_back(std::move(layer));
-  first_chunks_.push_back(first);
   return GrowError::kNone;
 }
 

@@ -17,6 +17,7 @@
 // One stripe at a time is enough. An older layer never gets a new cell above zero, since it is
 // incremented only where all cells of the item are: so "not in this layer" stays true when its
 // stripe is let go. "In this layer" need not, and is therefore acted on under the same stripe.
+// count() does without a stripe where the digits of the block tell the answer.
 //
 // Threads. Concurrent: hash, prefetch, increment, increment_all, add_if_absent, decrement, count,
 // compact, stats, and the numbers. Exclusive (the caller has the filter alone): grow, clone,
@@ -240,13 +241,14 @@ class SpectralFilter {
   SpectralLayer& mutable_layer(size_t index) { return *layers_[index]; }
 
  private:
-  SpectralFilter(const SpectralParams& params, uint64_t id, uint64_t seed)
-      : params_(params), id_(id), seed_(seed) {}
+  SpectralFilter(const SpectralParams& params, uint64_t id, uint64_t seed);
 
   class Slice;
   uint32_t stripe_of(size_t layer_index, const ItemCells& item) const {
     return stripe_of(layer_index, layers_[layer_index]->chunk_of(item));
   }
+  uint64_t chunks_in_table() const;
+  uint64_t estimate(size_t layer_index, const ItemCells& item, StripeTable& stripes) const;
   SpectralResult increment_here(size_t layer_index, const ItemHash& hash, const ItemCells& item,
                                 const CellPlan& plan, uint64_t amount, BeforeSpectralChange hook,
                                 MayGrow may_grow);
@@ -270,7 +272,6 @@ class SpectralFilter {
   const uint64_t id_;
   const uint64_t seed_;
   std::vector<std::unique_ptr<SpectralLayer>> layers_;
-  std::vector<uint64_t> first_chunks_;  // of each layer, in the stripe table's numbering
 };
 
 }  // namespace iris::filters

@@ -78,21 +78,23 @@ bool edited(uint64_t value, uint64_t count, const SpectralEdit& edit, uint64_t& 
 
 }  // namespace
 
-SpectralLayer::SpectralLayer(const SpectralGeometry& geometry, CellMemory cells,
-                             std::unique_ptr<ExtensionArena[]> arenas)
+SpectralLayer::SpectralLayer(const SpectralGeometry& geometry, uint64_t first_chunk,
+                             CellMemory cells, std::unique_ptr<ExtensionArena[]> arenas)
     : geometry_(geometry),
       block_count_(geometry.blocks()),
+      first_chunk_(first_chunk),
       cells_(std::move(cells)),
       arenas_(std::move(arenas)) {}
 
-std::unique_ptr<SpectralLayer> SpectralLayer::make(const SpectralGeometry& geometry) {
+std::unique_ptr<SpectralLayer> SpectralLayer::make(const SpectralGeometry& geometry,
+                                                   uint64_t first_chunk) {
   CHECK(geometry.valid());
   auto cells = CellMemory::allocate(geometry.blocks() * sizeof(SpectralBlock));
   if (!cells) return nullptr;
   std::unique_ptr<ExtensionArena[]> arenas(new (std::nothrow) ExtensionArena[geometry.chunks()]);
   if (!arenas) return nullptr;
-  return std::unique_ptr<SpectralLayer>(
-      new (std::nothrow) SpectralLayer(geometry, std::move(*cells), std::move(arenas)));
+  return std::unique_ptr<SpectralLayer>(new (std::nothrow) SpectralLayer(
+      geometry, first_chunk, std::move(*cells), std::move(arenas)));
 }
 
 void SpectralLayer::locate_classic(const ItemHash& hash, const SpectralGeometry& geometry,
@@ -136,6 +138,14 @@ uint64_t SpectralLayer::estimate(const ItemCells& item) const {
     group.cells.for_each([&](uint32_t cell) { count = std::min(count, counter(cell)); });
   }
   return count;
+}
+
+std::optional<uint64_t> SpectralLayer::estimate_small(const ItemCells& item) const {
+  if (geometry_.layout != SpectralLayout::kBlocked) return std::nullopt;
+  const ItemCells::Group& group = item.groups[0];
+  const BlockDigits digits = BlockDigits::load_shared(blocks()[group.block]);
+  const uint32_t digit = digits.minimum(group.cells).digit;
+  return digit < kDigitMax ? std::optional<uint64_t>(digit) : std::nullopt;
 }
 
 void SpectralLayer::plan(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const {

@@ -29,7 +29,7 @@
 //
 // Invariants
 //   1. estimate, plan, reserve, apply and trim are called under the stripe of the item's chunk, or
-//      by who has the filter alone. locate, prefetch and the numbers need no lock.
+//      by who has the filter alone. locate, prefetch, estimate_small and the numbers need no lock.
 //   2. nonzero_cells() is exact: the number of cells above zero. The number of items is 0 if it is.
 //   3. No counter passes kMaxSpectralCount: the filter keeps the sum of all counts within it.
 #pragma once
@@ -118,9 +118,12 @@ struct CellPlan {
 class SpectralLayer {
  public:
   // Null if the memory cannot be had.
-  [[nodiscard]] static std::unique_ptr<SpectralLayer> make(const SpectralGeometry& geometry);
+  [[nodiscard]] static std::unique_ptr<SpectralLayer> make(const SpectralGeometry& geometry,
+                                                           uint64_t first_chunk = 0);
 
   const SpectralGeometry& geometry() const { return geometry_; }
+  // The number of its first chunk among those of all layers of the filter.
+  uint64_t first_chunk() const { return first_chunk_; }
 
   void locate(const ItemHash& hash, ItemCells& item) const;
   // Always inlined: a function that only prefetches has no effect in GCC's eyes, and with link-time
@@ -140,6 +143,9 @@ class SpectralLayer {
   }
 
   uint64_t estimate(const ItemCells& item) const;
+  // Without the stripe: the count of a blocked item if its digits alone tell it. Right if nobody
+  // had the stripe meanwhile.
+  std::optional<uint64_t> estimate_small(const ItemCells& item) const;
   void plan(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
   // Asks only if memory has to be taken; then false if it may not or cannot.
   [[nodiscard]] bool reserve(const ItemCells& item, const CellPlan& plan, MayGrow may_grow = {}) {
@@ -195,7 +201,7 @@ class SpectralLayer {
  private:
   __extension__ typedef unsigned __int128 uint128;
 
-  SpectralLayer(const SpectralGeometry& geometry, CellMemory cells,
+  SpectralLayer(const SpectralGeometry& geometry, uint64_t first_chunk, CellMemory cells,
                 std::unique_ptr<ExtensionArena[]> arenas);
 
   static uint64_t multiply_high(uint64_t a, uint64_t b) {
@@ -230,6 +236,7 @@ class SpectralLayer {
 
   const SpectralGeometry geometry_;
   const uint64_t block_count_;
+  const uint64_t first_chunk_;
   CellMemory cells_;
   std::unique_ptr<ExtensionArena[]> arenas_;
   // Apart from what every lookup reads: else each change would take that line away from all cores.

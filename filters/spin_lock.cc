@@ -22,7 +22,7 @@ void pause_core() {
 void SpinLock::wait_and_lock() {
   int spins = 0;
   do {
-    while (held_.load(std::memory_order_relaxed)) {
+    while (!moment()) {
       if (++spins < kSpinsBeforeYield) {
         pause_core();
       } else {

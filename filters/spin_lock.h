@@ -1,11 +1,24 @@
 // A lock for what takes well under a microsecond: who finds it held spins instead of sleeping. A
 // holder that lost its core is waited for by yielding.
 //
+// Who only reads, and can tell from a few words that are atomic, need not take it:
+//
+//     if (const auto moment = lock.moment()) {     nobody holds it
+//       ... acquiring loads ...
+//       if (lock.unchanged_since(*moment)) ...     nobody has held it meanwhile: they belong
+//       together
+//     }
+//
+// Readers then leave the lock's cache line shared, where taking it would carry the line from core
+// to core. Writers make those words releasing stores: who sees one of them sees the lock held.
+//
 // Not for anything that waits itself: for a disk, a socket, another thread or much memory. It is
 // not fair, and not recursive. Small: who has many of them aligns them to cache lines.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
 
 namespace iris::filters {
 
@@ -14,13 +27,25 @@ class SpinLock {
   void lock() {
     if (!try_lock()) wait_and_lock();
   }
-  [[nodiscard]] bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
-  void unlock() { held_.store(false, std::memory_order_release); }
+  [[nodiscard]] bool try_lock() { return (turns_.fetch_or(1, std::memory_order_acquire) & 1) == 0; }
+  void unlock() {
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+  // Nothing if it is held.
+  std::optional<uint32_t> moment() const {
+    const uint32_t turns = turns_.load(std::memory_order_acquire);
+    return (turns & 1) == 0 ? std::optional(turns) : std::nullopt;
+  }
+  bool unchanged_since(uint32_t moment) const {
+    return turns_.load(std::memory_order_relaxed) == moment;
+  }
 
  private:
   void wait_and_lock();
 
-  std::atomic<bool> held_{false};
+  // Grows when it is taken and when it is let go: odd while it is held.
+  std::atomic<uint32_t> turns_{0};
 };
 
 }  // namespace iris::filters

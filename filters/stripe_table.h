@@ -25,6 +25,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "filters/spin_lock.h"
 
@@ -51,6 +52,12 @@ class StripeTable {
   void lock(uint32_t index) { stripes_[index].lock.lock(); }
   [[nodiscard]] bool try_lock(uint32_t index) { return stripes_[index].lock.try_lock(); }
   void unlock(uint32_t index) { stripes_[index].lock.unlock(); }
+
+  // For who reads without taking it (spin_lock.h).
+  std::optional<uint32_t> moment(uint32_t index) const { return stripes_[index].lock.moment(); }
+  bool unchanged_since(uint32_t index, uint32_t moment) const {
+    return stripes_[index].lock.unchanged_since(moment);
+  }
 
   // Asks for the lock's cache line, to write it: another core may have it.
   [[gnu::always_inline]] void prefetch(uint32_t index) {

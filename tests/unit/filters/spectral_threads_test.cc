@@ -75,6 +75,30 @@ TEST(SpectralThreads, IncrementsOfTheSameItemsOfAClassicFilterAreAllCounted) {
   increment_together(*filter, kSanitized ? 400'000 : 1'000'000);  // one stripe: slow
 }
 
+// Counts are read without the stripe. From 3 to 4 all three planes change: who mixed two moments
+// would read anything from 0 to 7.
+TEST(SpectralThreads, ACountIsNeverReadHalfWritten) {
+  auto filter = filter_of({.capacity = 1000, .rate = 1e-6});
+  const ItemHash hash = item(*filter, 1);
+  ASSERT_EQ(filter->increment(hash, 3, stripes()).status, SpectralStatus::kOk);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (int i = 0; i < 300'000; ++i) {
+      EXPECT_EQ(filter->increment(hash, 1, stripes()).count, 4u);
+      EXPECT_EQ(filter->decrement(hash, 1, stripes()).count, 3u);
+    }
+    stop = true;
+  });
+  uint64_t reads = 0, threes = 0, wrong = 0;
+  for (; !stop; ++reads) {
+    const uint64_t count = filter->count(hash, stripes());
+    threes += count == 3 ? 1 : 0;
+    wrong += count != 3 && count != 4 ? 1 : 0;
+  }
+  writer.join();
+  EXPECT_EQ(wrong, 0u) << "of " << reads << " reads, " << threes << " of them 3";
+}
+
 // Items that live in old layers and in new ones; each thread counts up and down by its own books.
 TEST(SpectralThreads, CountsThroughSeveralLayersAreNeverTooLow) {
   auto filter = filter_of({.capacity = 300, .rate = 0.01});

@@ -28,6 +28,22 @@ TEST(StripeTable, ExcludesWritersOfOneStripe) {
   EXPECT_EQ(counter, kThreads * kRounds);
 }
 
+TEST(StripeTable, WhoReadsWithoutAStripeLearnsThatItWasTaken) {
+  auto table = std::make_unique<StripeTable>();
+  const auto before = table->moment(5);
+  ASSERT_TRUE(before);
+  EXPECT_TRUE(table->unchanged_since(5, *before));
+  {
+    StripeGuard guard(*table, 5);
+    EXPECT_FALSE(table->moment(5)) << "it is held";
+    EXPECT_FALSE(table->unchanged_since(5, *before));
+    EXPECT_FALSE(table->try_lock(5));
+    EXPECT_TRUE(table->moment(6)) << "the others are not";
+  }
+  EXPECT_TRUE(table->moment(5));
+  EXPECT_FALSE(table->unchanged_since(5, *before)) << "it was";
+}
+
 TEST(StripeTable, SetsThatOverlapNeverDeadlock) {
   auto table = std::make_unique<StripeTable>();
   std::vector<uint64_t> counters(StripeTable::kStripes, 0);
