@@ -32,9 +32,9 @@ std::optional<BloomLayer> BloomLayer::allocate(const LayerGeometry& geometry) {
 
 uint64_t BloomLayer::content_bytes_for(const LayerGeometry& geometry) {
   uint64_t bytes = CellMemory::footprint_bytes_for(geometry.cell_bytes());
-  const uint64_t purses = has_purses(geometry) ? ItemCounter::purse_bytes() : 0;
-  return __builtin_add_overflow(bytes, purses, &bytes) ? std::numeric_limits<uint64_t>::max()
-                                                       : bytes;
+  const uint64_t counter = spreads(geometry) ? BoundedCounter::spread_bytes() : 0;
+  return __builtin_add_overflow(bytes, counter, &bytes) ? std::numeric_limits<uint64_t>::max()
+                                                        : bytes;
 }
 
 uint64_t BloomLayer::chunks() const {

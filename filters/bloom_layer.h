@@ -24,8 +24,8 @@
 
 #include "filters/bloom_probes.h"
 #include "filters/bloom_sizing.h"
+#include "filters/bounded_counter.h"
 #include "filters/cell_memory.h"
-#include "filters/item_counter.h"
 #include "filters/item_hash.h"
 #include "filters/stripe_table.h"
 
@@ -85,17 +85,18 @@ class BloomLayer {
   Fill fill() const;
 
   // What a layer takes: its object, and what that points to.
-  static constexpr uint64_t object_bytes() { return sizeof(BloomLayer) + sizeof(ItemCounter); }
+  static constexpr uint64_t object_bytes() { return sizeof(BloomLayer) + sizeof(BoundedCounter); }
   static uint64_t content_bytes_for(const LayerGeometry& geometry);
 
  private:
   BloomLayer(const LayerGeometry& geometry, CellMemory cells)
       : geometry_(geometry),
         cells_(std::move(cells)),
-        items_(std::make_unique<ItemCounter>(geometry.capacity, has_purses(geometry))) {}
+        items_(std::make_unique<BoundedCounter>(geometry.capacity)) {
+    if (spreads(geometry)) items_->spread();
+  }
 
-  // A kilobyte of counters is for large layers only.
-  static bool has_purses(const LayerGeometry& geometry) {
+  static bool spreads(const LayerGeometry& geometry) {
     return geometry.cell_bytes() >= uint64_t{1} << 20;
   }
 
@@ -106,7 +107,7 @@ class BloomLayer {
   LayerGeometry geometry_;
   CellMemory cells_;
   // Apart from what every lookup reads: else each add would take that line away from all cores.
-  std::unique_ptr<ItemCounter> items_;
+  std::unique_ptr<BoundedCounter> items_;
 };
 
 inline bool BloomLayer::contains(const ItemHash& hash) const {

@@ -8,12 +8,9 @@
 
 namespace iris::filters {
 
-// Every operation reads where its layer is. Room for eight of them is a cache line of its own,
-// where a single one would share it with whatever else is small, and may be written by another core
-// all the time: two threads that only counted were then as fast as one.
 SpectralFilter::SpectralFilter(const SpectralParams& params, uint64_t id, uint64_t seed)
     : params_(params), id_(id), seed_(seed) {
-  layers_.reserve(64 / sizeof layers_[0]);
+  layers_.reserve(kLayersRoom);
 }
 
 std::unique_ptr<SpectralFilter> SpectralFilter::create(const SpectralParams& params, uint64_t id,
@@ -166,26 +163,17 @@ SpectralEdit SpectralFilter::increment_edit(uint64_t amount) const {
           amount};
 }
 
-bool SpectralFilter::raise_sum(uint64_t amount) {
-  const uint64_t removed = totals_.removed.load(std::memory_order_acquire);
-  uint64_t added = totals_.added.load(std::memory_order_relaxed);
-  do {
-    if (amount > kMaxSpectralCount - (added - removed)) return false;
-  } while (!totals_.added.compare_exchange_weak(added, added + amount, std::memory_order_acq_rel,
-                                                std::memory_order_relaxed));
-  return true;
-}
-
 // Never below 0: only a classic filter that was loaded from a forged file could come there, and it
 // has one stripe for all.
 void SpectralFilter::lower_sum(uint64_t amount) {
   const uint64_t lowered = params_.explicit_dimensions() ? std::min(amount, sum()) : amount;
   totals_.removed.fetch_add(lowered, std::memory_order_acq_rel);
+  totals_.added.free(lowered);
 }
 
 void SpectralFilter::set_totals(uint64_t sum, uint64_t removed) {
   totals_.removed.store(removed, std::memory_order_release);
-  totals_.added.store(removed + sum, std::memory_order_release);
+  totals_.added.set(removed + sum, sum);
 }
 
 SpectralResult SpectralFilter::no_place(uint64_t new_items) const {
@@ -251,6 +239,7 @@ uint64_t SpectralFilter::cell_bytes() const {
 uint64_t SpectralFilter::memory_bytes() const {
   uint64_t bytes = sizeof(SpectralFilter) + layers_.capacity() * sizeof(layers_[0]);
   for (const auto& layer : layers_) bytes += layer->memory_bytes();
+  if (totals_.added.is_spread()) bytes += BoundedCounter::spread_bytes();
   return bytes;
 }
 
@@ -272,6 +261,7 @@ GrowError SpectralFilter::add_layer(const SpectralGeometry& geometry) {
   auto layer = SpectralLayer::make(geometry, chunks_in_table());
   if (!layer) return GrowError::kNoMemory;
   layers_.push_back(std::move(layer));
+  if (geometry.spreads()) totals_.added.spread();
   return GrowError::kNone;
 }
 

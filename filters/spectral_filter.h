@@ -25,9 +25,9 @@
 //
 // Invariants
 //   1. The sum of all counts is at most kMaxSpectralCount, and no cell is above the sum: so no cell
-//      can wrap. The sum is raised (compare and swap) before the cells are, lowered after. It is
-//      the difference of two totals that only grow, what was added and what was taken away: so
-//      one atomic operation serves the sum and the count of changes.
+//      can wrap. The sum is raised before the cells are, lowered after. It is the difference of two
+//      totals that only grow, what was added and what was taken away: so one atomic operation
+//      serves the sum and the count of changes.
 //   2. What cannot be done changes nothing: checks and reservations come before before_change().
 //   3. Minimum Selection, blocked: in each layer the cells add up to k times its sum of counts. So
 //      a sum of 0 means that all cells are 0, and then the number of items is 0 as well.
@@ -44,6 +44,7 @@
 #include <vector>
 
 #include "filters/bloom_filter.h"  // ContentDigest, GrowError: one vocabulary for both kinds
+#include "filters/bounded_counter.h"
 #include "filters/item_hash.h"
 #include "filters/spectral_layer.h"
 #include "filters/spectral_params.h"
@@ -137,6 +138,11 @@ struct SpectralStats {
 
 class SpectralFilter {
  public:
+  // Every operation reads where its layer is. So many pointers are a cache line of their own; a
+  // single one would share it with whatever else is small, and may be written by another core all
+  // the time: two threads that only counted were then as fast as one.
+  static constexpr size_t kLayersRoom = 64 / sizeof(void*);
+
   // Null if the memory cannot be had. `id` is unique in the process; `seed` is the data
   // directory's.
   [[nodiscard]] static std::unique_ptr<SpectralFilter> create(const SpectralParams& params,
@@ -186,14 +192,14 @@ class SpectralFilter {
   // What was taken away is read first: it never passes what was added.
   uint64_t sum() const {
     const uint64_t removed = totals_.removed.load(std::memory_order_acquire);
-    return totals_.added.load(std::memory_order_acquire) - removed;
+    return totals_.added.count() - removed;
   }
   uint64_t deleted() const;  // in all, at most kMaxSpectralCount
   uint64_t items() const;    // distinct, an estimate; 0 when sum() is
   // Both totals only grow, so it is equal at two moments only if nothing changed between them.
   uint64_t change_count() const {
     const uint64_t removed = totals_.removed.load(std::memory_order_acquire);
-    return totals_.added.load(std::memory_order_acquire) + removed;
+    return totals_.added.count() + removed;
   }
   uint64_t capacity() const;  // of all layers; SpectralGeometry::kUnlimited if explicit
   uint64_t cell_bytes() const;
@@ -255,15 +261,16 @@ class SpectralFilter {
   SpectralResult decrement_here(size_t layer_index, const ItemHash& hash, const ItemCells& item,
                                 const CellPlan& plan, uint64_t amount, BeforeSpectralChange hook);
   SpectralEdit increment_edit(uint64_t amount) const;
-  bool raise_sum(uint64_t amount);
+  [[nodiscard]] bool raise_sum(uint64_t amount) { return totals_.added.take_all(amount); }
   void lower_sum(uint64_t amount);
   void set_totals(uint64_t sum, uint64_t removed);
   bool drifting() const { return totals_.removed.load(std::memory_order_relaxed) != 0; }
   SpectralResult no_place(uint64_t new_items) const;
 
-  // On a line of their own: every increment of every thread writes here.
+  // On a line of their own, apart from what every lookup reads. Both modulo 2^64; what is taken of
+  // the first is the sum, and what a thread has in its purse.
   struct alignas(64) Totals {
-    std::atomic<uint64_t> added{0};  // both modulo 2^64
+    BoundedCounter added{kMaxSpectralCount};
     std::atomic<uint64_t> removed{0};
   };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -84,7 +85,12 @@ SpectralLayer::SpectralLayer(const SpectralGeometry& geometry, uint64_t first_ch
       block_count_(geometry.blocks()),
       first_chunk_(first_chunk),
       cells_(std::move(cells)),
-      arenas_(std::move(arenas)) {}
+      arenas_(std::move(arenas)),
+      items_(geometry.capacity) {
+  if (!geometry.spreads()) return;
+  items_.spread();
+  nonzero_.spread();
+}
 
 std::unique_ptr<SpectralLayer> SpectralLayer::make(const SpectralGeometry& geometry,
                                                    uint64_t first_chunk) {
@@ -416,35 +422,26 @@ std::pair<uint64_t, uint64_t> SpectralLayer::item_bounds() const {
           static_cast<uint64_t>(std::ceil(items + doubt))};
 }
 
+// Changes the number, and then brings it into its bounds. Returns by how much it changed.
+int64_t SpectralLayer::bring_items_into_bounds(int64_t by) {
+  const std::lock_guard guard(drift_lock_);
+  const auto old = static_cast<int64_t>(items());
+  const auto [low, high] = item_bounds();
+  const auto now = std::clamp(static_cast<uint64_t>(std::max<int64_t>(old + by, 0)), low, high);
+  const int64_t change = static_cast<int64_t>(now) - old;
+  change_items(change);
+  return change;
+}
+
 std::optional<int64_t> SpectralLayer::try_add_items(uint64_t items, bool drifting) {
-  uint64_t old = items_.load(std::memory_order_relaxed);
-  for (;;) {
-    uint64_t now = old;
-    if (drifting) {
-      const auto [low, high] = item_bounds();
-      now = std::clamp(old, low, high);
-    }
-    if (now > geometry_.capacity || items > geometry_.capacity - now) return std::nullopt;
-    now += items;
-    if (items_.compare_exchange_weak(old, now, std::memory_order_relaxed)) {
-      return static_cast<int64_t>(now - old);
-    }
-  }
+  const int64_t drift = drifting ? bring_items_into_bounds(0) : 0;
+  if (items_.take_all(items)) return drift + static_cast<int64_t>(items);
+  change_items(-drift);
+  return std::nullopt;
 }
 
 int64_t SpectralLayer::remove_item() {
-  uint64_t old = items_.load(std::memory_order_relaxed);
-  for (;;) {
-    const auto [low, high] = item_bounds();
-    const uint64_t now = std::clamp(old - std::min<uint64_t>(old, 1), low, high);
-    if (items_.compare_exchange_weak(old, now, std::memory_order_relaxed)) {
-      return static_cast<int64_t>(now - old);
-    }
-  }
-}
-
-void SpectralLayer::change_items(int64_t by) {
-  items_.fetch_add(static_cast<uint64_t>(by), std::memory_order_relaxed);
+  return bring_items_into_bounds(-1);
 }
 
 std::span<SpectralBlock> SpectralLayer::chunk(uint64_t index) {

@@ -43,11 +43,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "filters/bounded_counter.h"
 #include "filters/cell_memory.h"
 #include "filters/item_hash.h"
 #include "filters/spectral_block.h"
 #include "filters/spectral_extension.h"
 #include "filters/spectral_params.h"
+#include "filters/spin_lock.h"
 #include "filters/stripe_table.h"
 
 namespace iris::filters {
@@ -169,12 +171,12 @@ class SpectralLayer {
   // have been removed, so that the number is brought back into its bounds.
   [[nodiscard]] std::optional<int64_t> try_add_items(uint64_t items, bool drifting);
   int64_t remove_item();
-  void change_items(int64_t by);  // undo and replay
-  uint64_t items() const { return items_.load(std::memory_order_relaxed); }
+  void change_items(int64_t by) { items_.change(by); }  // undo and replay
+  uint64_t items() const { return items_.count(); }
   void change_nonzero(int64_t by) {
-    nonzero_.fetch_add(static_cast<uint64_t>(by), std::memory_order_relaxed);
+    if (by < 0 || !nonzero_.take_all(static_cast<uint64_t>(by))) nonzero_.change(by);
   }
-  uint64_t nonzero_cells() const { return nonzero_.load(std::memory_order_relaxed); }
+  uint64_t nonzero_cells() const { return nonzero_.count(); }
 
   // By chunk, for compaction, dumps, merges and digests.
   static constexpr uint64_t kChunkBlocks = kChunkBytes / sizeof(SpectralBlock);
@@ -233,6 +235,7 @@ class SpectralLayer {
   template <typename Change>
   uint64_t change_arena(uint64_t chunk_index, Change&& change);
   std::pair<uint64_t, uint64_t> item_bounds() const;
+  int64_t bring_items_into_bounds(int64_t by);
 
   const SpectralGeometry geometry_;
   const uint64_t block_count_;
@@ -240,8 +243,9 @@ class SpectralLayer {
   CellMemory cells_;
   std::unique_ptr<ExtensionArena[]> arenas_;
   // Apart from what every lookup reads: else each change would take that line away from all cores.
-  alignas(64) std::atomic<uint64_t> items_{0};
-  std::atomic<uint64_t> nonzero_{0};
+  alignas(64) BoundedCounter items_;
+  BoundedCounter nonzero_{UINT64_MAX};
+  SpinLock drift_lock_;
   std::atomic<uint64_t> extension_bytes_{0};
   std::atomic<uint64_t> extended_blocks_{0};
 };

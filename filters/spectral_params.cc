@@ -56,10 +56,15 @@ uint64_t SpectralGeometry::chunks() const {
   return (blocks() + kChunkBlocks - 1) / kChunkBlocks;
 }
 
+bool SpectralGeometry::spreads() const {
+  return blocks() * sizeof(SpectralBlock) >= uint64_t{1} << 20;
+}
+
 // Blocks are at most 2^40 and chunks fewer, so no product here passes 2^47.
 uint64_t SpectralGeometry::memory_bytes() const {
   const uint64_t cells_bytes = CellMemory::footprint_bytes_for(blocks() * sizeof(SpectralBlock));
-  const uint64_t rest = sizeof(SpectralLayer) + chunks() * sizeof(ExtensionArena);
+  const uint64_t counters = spreads() ? 2 * BoundedCounter::spread_bytes() : 0;
+  const uint64_t rest = sizeof(SpectralLayer) + counters + chunks() * sizeof(ExtensionArena);
   return cells_bytes == UINT64_MAX ? UINT64_MAX : cells_bytes + rest;
 }
 
@@ -131,7 +136,10 @@ std::optional<SpectralGeometry> SpectralParams::next_layer(uint32_t index,
 
 uint64_t SpectralParams::memory_bytes() const {
   const uint64_t layer = first_.memory_bytes();
-  return layer == UINT64_MAX ? UINT64_MAX : layer + sizeof(SpectralFilter) + sizeof(void*);
+  const uint64_t counter = first_.spreads() ? BoundedCounter::spread_bytes() : 0;
+  const uint64_t rest =
+      sizeof(SpectralFilter) + SpectralFilter::kLayersRoom * sizeof(void*) + counter;
+  return layer == UINT64_MAX ? UINT64_MAX : layer + rest;
 }
 
 }  // namespace iris::filters

@@ -62,6 +62,8 @@ struct SpectralGeometry {
   bool valid() const;
   uint64_t blocks() const;
   uint64_t chunks() const;
+  // Whether its numbers are worth a line for each thread.
+  bool spreads() const;
   // What a layer of this shape takes while no counter has outgrown its digit.
   uint64_t memory_bytes() const;
   bool operator==(const SpectralGeometry&) const = default;
