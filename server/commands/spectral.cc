@@ -41,12 +41,11 @@ std::optional<uint64_t> optional_amount(Call& call) {
 void incr(Call& call) {
   const auto amount = optional_amount(call);
   if (!amount) return;
-  const auto result = change_spectral(
-      call, default_spectral_request(call.engine.config), [&](SpectralFilter& filter) {
-        return filter.increment(hash_of_single_item(call, filter), *amount, call.engine.stripes,
-                                recorder(call, filter, {&call.args[2], 1}),
-                                extension_limit(call, filter));
-      });
+  const auto result = change_spectral(call, [&](SpectralFilter& filter) {
+    return filter.increment(hash_of_single_item(call, filter), *amount, call.engine.stripes,
+                            recorder(call, filter, {&call.args[2], 1}),
+                            extension_limit(call, filter));
+  });
   if (result) call.reply.integer(as_integer(result->count));
 }
 
@@ -96,16 +95,15 @@ void incrby(Call& call) {
     increments[i].amount = *amount;
   }
   std::vector<uint64_t> counts(increments.size());
-  const auto result = change_spectral(
-      call, default_spectral_request(call.engine.config), [&](SpectralFilter& filter) {
-        for (size_t i = 0; i < increments.size(); i++) {
-          increments[i].hash = filter.hash(pairs[2 * i]);
-          filter.prefetch(increments[i].hash);
-        }
-        return filter.increment_all(increments, counts, call.engine.stripes,
-                                    recorder(call, filter, {pairs.data(), 2}),
-                                    extension_limit(call, filter));
-      });
+  const auto result = change_spectral(call, [&](SpectralFilter& filter) {
+    for (size_t i = 0; i < increments.size(); i++) {
+      increments[i].hash = filter.hash(pairs[2 * i]);
+      filter.prefetch(increments[i].hash);
+    }
+    return filter.increment_all(increments, counts, call.engine.stripes,
+                                recorder(call, filter, {pairs.data(), 2}),
+                                extension_limit(call, filter));
+  });
   if (!result) return;
   call.reply.array(counts.size());
   for (const uint64_t each : counts) call.reply.integer(as_integer(each));

@@ -34,10 +34,9 @@ SpectralResult add_item(Call& call, SpectralFilter& filter, const ItemHash& hash
 }
 
 void add_one(Call& call, AddMode mode) {
-  const auto result = change_spectral(
-      call, default_spectral_request(call.engine.config), [&](SpectralFilter& filter) {
-        return add_item(call, filter, hash_of_single_item(call, filter), call.args[2], mode);
-      });
+  const auto result = change_spectral(call, [&](SpectralFilter& filter) {
+    return add_item(call, filter, hash_of_single_item(call, filter), call.args[2], mode);
+  });
   if (result) call.reply.boolean(result->status == SpectralStatus::kOk);
 }
 

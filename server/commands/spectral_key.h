@@ -59,17 +59,19 @@ inline auto extension_limit(Call& call, const filters::SpectralFilter& filter) {
   };
 }
 
-// Does `step(filter)` on the filter of args[1], which is made with `request` if it is missing and
-// grows as often as the step asks for it. Nothing after an error reply; otherwise the result is kOk
-// or kPresent.
+// Does `step(filter)` on the filter of args[1], which is made as the configuration says if it is
+// missing, and grows as often as the step asks for it. Nothing after an error reply; otherwise the
+// result is kOk or kPresent.
 template <typename Step>
-std::optional<filters::SpectralResult> change_spectral(Call& call,
-                                                       const filters::SpectralRequest& request,
-                                                       Step step) {
+std::optional<filters::SpectralResult> change_spectral(Call& call, Step step) {
   using filters::SpectralStatus;
   while (true) {
-    filters::SpectralFilter* filter = find_or_create_spectral(call, request);
-    if (filter == nullptr) return std::nullopt;
+    const SpectralKey found = find_spectral(call, call.args[1]);
+    filters::SpectralFilter* filter = found.filter;
+    if (found.state != SpectralState::kFound) {
+      filter = find_or_create_spectral(call, default_spectral_request(call.engine.config));
+      if (filter == nullptr) return std::nullopt;
+    }
     const filters::SpectralResult result = step(*filter);
     SpectralStatus status = result.status;
     if (status == SpectralStatus::kOk || status == SpectralStatus::kPresent) return result;
