@@ -1,6 +1,6 @@
 #include "filters/spectral_block.h"
 
-#include "filters/check.h"
+#include <array>
 
 namespace iris::filters {
 namespace {
@@ -10,6 +10,14 @@ constexpr uint32_t kCellBits = 7;
 static_assert(kBlockCells == 1U << kCellBits);
 constexpr uint32_t kCellsPerStir = 64 / kCellBits;
 constexpr uint64_t kStirMultiplier = 0x9e3779b97f4a7c15ULL;
+
+// The set of each single cell, 2 KB: to look it up takes half as many instructions as to make it.
+constexpr std::array<CellSet, kBlockCells> single_cells() {
+  std::array<CellSet, kBlockCells> cells{};
+  for (uint32_t i = 0; i < kBlockCells; ++i) cells[i].words[i / 64] = uint64_t{1} << (i % 64);
+  return cells;
+}
+constexpr std::array<CellSet, kBlockCells> kSingleCells = single_cells();
 
 // Draws until there are enough different ones.
 [[gnu::noinline]] CellSet choose_distinct(uint64_t bits, uint32_t hashes) {
@@ -37,21 +45,16 @@ constexpr uint64_t kStirMultiplier = 0x9e3779b97f4a7c15ULL;
 // Mostly the first ones differ, and then no branch depends on the hash.
 CellSet choose_cells(uint64_t bits, uint32_t hashes) {
   if (hashes > kCellsPerStir) return choose_distinct(bits, hashes);
-  uint64_t low = 0;
-  uint64_t high = 0;
-  uint64_t twice = 0;
+  CellSet cells = CellSet::none();
+  CellSet twice = CellSet::none();
   uint64_t rest = bits;
   for (uint32_t i = 0; i < hashes; ++i) {
-    const uint64_t bit = uint64_t{1} << (rest % 64);
-    const uint64_t in_high = uint64_t{0} - (rest >> 6 & 1);
-    const uint64_t high_bit = bit & in_high;
-    const uint64_t low_bit = bit & ~in_high;
-    twice |= (low & low_bit) | (high & high_bit);
-    low |= low_bit;
-    high |= high_bit;
+    const CellSet& cell = kSingleCells[rest % kBlockCells];
+    twice = twice | (cells & cell);
+    cells = cells | cell;
     rest >>= kCellBits;
   }
-  return twice == 0 ? CellSet{{low, high}} : choose_distinct(bits, hashes);
+  return twice.empty() ? cells : choose_distinct(bits, hashes);
 }
 
 }  // namespace iris::filters
