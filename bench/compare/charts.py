@@ -49,7 +49,8 @@ def threads(rows, sockets):
         for colour, mix in enumerate(dict.fromkeys(row["mix"] for row in rows))
     ]
     series.append(svg.Series("BF.EXISTS, sockets",
-                             tuple((n, f.per_second) for n, f in sockets.items()), 3, "dashed"))
+                             tuple((n, f.per_second) for n, f in sockets.items()), len(series),
+                             "dashed"))
     return svg.chart("Throughput by threads, one hot key", "threads", "requests a second", series,
                      x_ticks=sorted(sockets))
 
