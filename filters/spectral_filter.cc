@@ -132,7 +132,7 @@ SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash
                                   : SpectralEdit{SpectralEditKind::kAdd, amount};
   const SpectralChange change{hash, static_cast<uint32_t>(layer_index), edit, amount, items};
   hook({&change, 1});
-  if (plan.nonzero_change != 0) layer.change_nonzero(plan.nonzero_change);
+  layer.change_nonzero(plan.nonzero_change);
   layer.apply(item, plan);
   return {SpectralStatus::kOk, plan.after};
 }
@@ -143,7 +143,7 @@ SpectralResult SpectralFilter::decrement_here(size_t layer_index, const ItemHash
   SpectralLayer& layer = *layers_[layer_index];
   if (!layer.reserve(item, plan)) return {SpectralStatus::kNoMemory, plan.before};
   // The cells first: remove_item() looks at how many are left.
-  if (plan.nonzero_change != 0) layer.change_nonzero(plan.nonzero_change);
+  layer.change_nonzero(plan.nonzero_change);
   const int64_t items = plan.after == 0 ? layer.remove_item() : 0;
   const SpectralChange change{hash,
                               static_cast<uint32_t>(layer_index),

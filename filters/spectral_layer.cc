@@ -424,9 +424,9 @@ std::pair<uint64_t, uint64_t> SpectralLayer::item_bounds() const {
 
 // Changes the number, and then brings it into its bounds. Returns by how much it changed.
 int64_t SpectralLayer::bring_items_into_bounds(int64_t by) {
+  const auto [low, high] = item_bounds();
   const std::lock_guard guard(drift_lock_);
   const auto old = static_cast<int64_t>(items());
-  const auto [low, high] = item_bounds();
   const auto now = std::clamp(static_cast<uint64_t>(std::max<int64_t>(old + by, 0)), low, high);
   const int64_t change = static_cast<int64_t>(now) - old;
   change_items(change);
@@ -510,7 +510,7 @@ bool SpectralLayer::write_block(uint64_t block_index, const BlockDigits& digits,
   }
   digits.store(block);
   const int64_t more = int64_t{digits.nonzero_cells()} - int64_t{before.nonzero_cells()};
-  if (more != 0) change_nonzero(more);
+  change_nonzero(more);
   return true;
 }
 

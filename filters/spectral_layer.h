@@ -174,7 +174,8 @@ class SpectralLayer {
   void change_items(int64_t by) { items_.change(by); }  // undo and replay
   uint64_t items() const { return items_.count(); }
   void change_nonzero(int64_t by) {
-    if (by < 0 || !nonzero_.take_all(static_cast<uint64_t>(by))) nonzero_.change(by);
+    if (by < 0) nonzero_.change(by);
+    if (by > 0) (void)nonzero_.take_all(static_cast<uint64_t>(by));  // it has no limit
   }
   uint64_t nonzero_cells() const { return nonzero_.count(); }
 

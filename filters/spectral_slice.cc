@@ -234,7 +234,7 @@ void SpectralFilter::Slice::commit(std::span<uint64_t> counts, BeforeSpectralCha
     SpectralLayer& layer = located(changes_[i]);
     layer.plan(cells_, changes_[i].edit, plan);
     CHECK(plan.possible);
-    if (plan.nonzero_change != 0) layer.change_nonzero(plan.nonzero_change);
+    layer.change_nonzero(plan.nonzero_change);
     layer.apply(cells_, plan);
     counts[i] = plan.after;
   }
