@@ -6,10 +6,10 @@
 // is left below the limit is handed out some at a time, into purses, and each thread pays from the
 // purse that it was given:
 //
-//     taken  <-- wanted and 16 times as much --  purse 0   left | used
-//            <---------------------------------  purse 1   left | used     count() = base + all
-//            used
-//                                                ...
+//     taken  <-- 17 times what is wanted --  purse 0   left | used
+//            <-----------------------------  purse 1   left | used
+//                                            ...
+//     count() = base + all used
 //
 // A purse is one word, what is left above what was used, so that paying is one compare-and-swap.
 // Who finds too little left below the limit collects what lies in the purses: none of it is lost.
@@ -32,7 +32,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 namespace iris::filters {
 

@@ -7,9 +7,9 @@
 //
 //      byte  0         16        32        48      60     64
 //            +---------+---------+---------+-------+------+
-//            | plane 0 | plane 1 | plane 2 | highs | link |      plane p has bit p of all 128
-//            digits
+//            | plane 0 | plane 1 | plane 2 | highs | link |
 //            +---------+---------+---------+-------+------+
+//              plane p has bit p of all 128 digits
 //
 //   digit 0..6   the count itself
 //   digit 7      the cell is full: the count is 7 plus its high part, which may be 0

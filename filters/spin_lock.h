@@ -5,8 +5,7 @@
 //
 //     if (const auto moment = lock.moment()) {     nobody holds it
 //       ... acquiring loads ...
-//       if (lock.unchanged_since(*moment)) ...     nobody has held it meanwhile: they belong
-//       together
+//       if (lock.unchanged_since(*moment)) ...     nobody did meanwhile: they belong together
 //     }
 //
 // Readers then leave the lock's cache line shared, where taking it would carry the line from core
