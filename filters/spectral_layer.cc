@@ -422,11 +422,13 @@ std::pair<uint64_t, uint64_t> SpectralLayer::item_bounds() const {
           static_cast<uint64_t>(std::ceil(items + doubt))};
 }
 
-// Changes the number, and then brings it into its bounds. Returns by how much it changed.
+// Changes the number, and then brings it into its bounds. Returns by how much it changed. The cells
+// are looked at after the number: those of items that come meanwhile may be in the bounds and not
+// in the number, but not the other way round, or the items of others would be clipped off.
 int64_t SpectralLayer::bring_items_into_bounds(int64_t by) {
-  const auto [low, high] = item_bounds();
   const std::lock_guard guard(drift_lock_);
   const auto old = static_cast<int64_t>(items());
+  const auto [low, high] = item_bounds();
   const auto now = std::clamp(static_cast<uint64_t>(std::max<int64_t>(old + by, 0)), low, high);
   const int64_t change = static_cast<int64_t>(now) - old;
   change_items(change);
