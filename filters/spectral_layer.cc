@@ -422,15 +422,21 @@ std::pair<uint64_t, uint64_t> SpectralLayer::item_bounds() const {
           static_cast<uint64_t>(std::ceil(items + doubt))};
 }
 
-// Changes the number, and then brings it into its bounds. Returns by how much it changed. The cells
-// are looked at after the number: those of items that come meanwhile may be in the bounds and not
-// in the number, but not the other way round, or the items of others would be clipped off.
+// Changes the number, and then brings it into its bounds. Returns by how much it changed. Items of
+// others come meanwhile, each to the number first and then to the cells: so the number is held
+// against the upper bound as it was before the cells were looked at, and against the lower one as
+// it is afterwards.
 int64_t SpectralLayer::bring_items_into_bounds(int64_t by) {
   const std::lock_guard guard(drift_lock_);
-  const auto old = static_cast<int64_t>(items());
+  const auto before = static_cast<int64_t>(items());
   const auto [low, high] = item_bounds();
-  const auto now = std::clamp(static_cast<uint64_t>(std::max<int64_t>(old + by, 0)), low, high);
-  const int64_t change = static_cast<int64_t>(now) - old;
+  const auto after = static_cast<int64_t>(items());
+  int64_t change = by;
+  if (before + by > static_cast<int64_t>(high)) {
+    change = static_cast<int64_t>(high) - before;
+  } else if (after + by < static_cast<int64_t>(low)) {
+    change = static_cast<int64_t>(low) - after;
+  }
   change_items(change);
   return change;
 }
