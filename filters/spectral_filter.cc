@@ -8,11 +8,6 @@
 
 namespace iris::filters {
 
-SpectralFilter::SpectralFilter(const SpectralParams& params, uint64_t id, uint64_t seed)
-    : params_(params), id_(id), seed_(seed) {
-  layers_.reserve(kLayersRoom);
-}
-
 std::unique_ptr<SpectralFilter> SpectralFilter::create(const SpectralParams& params, uint64_t id,
                                                        uint64_t seed) {
   return create_with_layers(params, id, seed, {&params.first_layer(), 1});
@@ -198,18 +193,15 @@ uint64_t SpectralFilter::compact(StripeTable& stripes, uint64_t first, uint64_t 
 
 StripeSet SpectralFilter::stripes() const {
   StripeSet set;
-  set.add_filter(id_, chunks_in_table());
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    set.add_filter(lock_id(i), layers_[i]->locked_chunk_count());
+  }
   return set;
-}
-
-// Of all layers.
-uint64_t SpectralFilter::chunks_in_table() const {
-  return layers_.empty() ? 0 : layers_.back()->first_chunk() + layers_.back()->locked_chunk_count();
 }
 
 uint32_t SpectralFilter::stripe_of(size_t layer_index, uint64_t chunk) const {
   const bool classic = params_.explicit_dimensions();  // one chunk for locking
-  return StripeTable::index_of(id_, layers_[layer_index]->first_chunk() + (classic ? 0 : chunk));
+  return StripeTable::index_of(lock_id(layer_index), classic ? 0 : chunk);
 }
 
 uint64_t SpectralFilter::deleted() const {
@@ -258,11 +250,20 @@ GrowError SpectralFilter::grow(uint64_t new_items) {
 GrowError SpectralFilter::add_layer(const SpectralGeometry& geometry) {
   if (!geometry.valid()) return GrowError::kTooLarge;
   if (layers_.size() >= kMaxSpectralLayers) return GrowError::kTooManyLayers;
-  auto layer = SpectralLayer::make(geometry, chunks_in_table());
+  auto layer = SpectralLayer::make(geometry);
   if (!layer) return GrowError::kNoMemory;
   layers_.push_back(std::move(layer));
-  if (geometry.spreads()) totals_.added.spread();
+  if (geometry.spreads()) spread();
   return GrowError::kNone;
+}
+
+// Makes room for several threads at once, when the filter has become large enough to be worth it.
+// Every operation reads where its layer is: eight pointers are a cache line of their own, where a
+// single one would share it with whatever else is small, and may be written by another core all the
+// time. Two threads that only counted were then as fast as one.
+void SpectralFilter::spread() {
+  layers_.reserve(64 / sizeof layers_[0]);
+  totals_.added.spread();
 }
 
 }  // namespace iris::filters

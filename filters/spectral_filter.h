@@ -138,11 +138,6 @@ struct SpectralStats {
 
 class SpectralFilter {
  public:
-  // Every operation reads where its layer is. So many pointers are a cache line of their own; a
-  // single one would share it with whatever else is small, and may be written by another core all
-  // the time: two threads that only counted were then as fast as one.
-  static constexpr size_t kLayersRoom = 64 / sizeof(void*);
-
   // Null if the memory cannot be had. `id` is unique in the process; `seed` is the data
   // directory's.
   [[nodiscard]] static std::unique_ptr<SpectralFilter> create(const SpectralParams& params,
@@ -247,13 +242,16 @@ class SpectralFilter {
   SpectralLayer& mutable_layer(size_t index) { return *layers_[index]; }
 
  private:
-  SpectralFilter(const SpectralParams& params, uint64_t id, uint64_t seed);
+  SpectralFilter(const SpectralParams& params, uint64_t id, uint64_t seed)
+      : params_(params), id_(id), seed_(seed) {}
 
   class Slice;
   uint32_t stripe_of(size_t layer_index, const ItemCells& item) const {
     return stripe_of(layer_index, layers_[layer_index]->chunk_of(item));
   }
-  uint64_t chunks_in_table() const;
+  void spread();
+  // Each layer has its own place in the stripe table.
+  uint64_t lock_id(size_t layer_index) const { return id_ + (uint64_t{layer_index} << 48); }
   uint64_t estimate(size_t layer_index, const ItemCells& item, StripeTable& stripes) const;
   SpectralResult increment_here(size_t layer_index, const ItemHash& hash, const ItemCells& item,
                                 const CellPlan& plan, uint64_t amount, BeforeSpectralChange hook,

@@ -79,11 +79,10 @@ bool edited(uint64_t value, uint64_t count, const SpectralEdit& edit, uint64_t& 
 
 }  // namespace
 
-SpectralLayer::SpectralLayer(const SpectralGeometry& geometry, uint64_t first_chunk,
-                             CellMemory cells, std::unique_ptr<ExtensionArena[]> arenas)
+SpectralLayer::SpectralLayer(const SpectralGeometry& geometry, CellMemory cells,
+                             std::unique_ptr<ExtensionArena[]> arenas)
     : geometry_(geometry),
       block_count_(geometry.blocks()),
-      first_chunk_(first_chunk),
       cells_(std::move(cells)),
       arenas_(std::move(arenas)),
       items_(geometry.capacity) {
@@ -92,15 +91,14 @@ SpectralLayer::SpectralLayer(const SpectralGeometry& geometry, uint64_t first_ch
   nonzero_.spread();
 }
 
-std::unique_ptr<SpectralLayer> SpectralLayer::make(const SpectralGeometry& geometry,
-                                                   uint64_t first_chunk) {
+std::unique_ptr<SpectralLayer> SpectralLayer::make(const SpectralGeometry& geometry) {
   CHECK(geometry.valid());
   auto cells = CellMemory::allocate(geometry.blocks() * sizeof(SpectralBlock));
   if (!cells) return nullptr;
   std::unique_ptr<ExtensionArena[]> arenas(new (std::nothrow) ExtensionArena[geometry.chunks()]);
   if (!arenas) return nullptr;
-  return std::unique_ptr<SpectralLayer>(new (std::nothrow) SpectralLayer(
-      geometry, first_chunk, std::move(*cells), std::move(arenas)));
+  return std::unique_ptr<SpectralLayer>(
+      new (std::nothrow) SpectralLayer(geometry, std::move(*cells), std::move(arenas)));
 }
 
 void SpectralLayer::locate_classic(const ItemHash& hash, const SpectralGeometry& geometry,

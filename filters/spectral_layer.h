@@ -120,12 +120,9 @@ struct CellPlan {
 class SpectralLayer {
  public:
   // Null if the memory cannot be had.
-  [[nodiscard]] static std::unique_ptr<SpectralLayer> make(const SpectralGeometry& geometry,
-                                                           uint64_t first_chunk = 0);
+  [[nodiscard]] static std::unique_ptr<SpectralLayer> make(const SpectralGeometry& geometry);
 
   const SpectralGeometry& geometry() const { return geometry_; }
-  // The number of its first chunk among those of all layers of the filter.
-  uint64_t first_chunk() const { return first_chunk_; }
 
   void locate(const ItemHash& hash, ItemCells& item) const;
   // Always inlined: a function that only prefetches has no effect in GCC's eyes, and with link-time
@@ -204,7 +201,7 @@ class SpectralLayer {
  private:
   __extension__ typedef unsigned __int128 uint128;
 
-  SpectralLayer(const SpectralGeometry& geometry, uint64_t first_chunk, CellMemory cells,
+  SpectralLayer(const SpectralGeometry& geometry, CellMemory cells,
                 std::unique_ptr<ExtensionArena[]> arenas);
 
   static uint64_t multiply_high(uint64_t a, uint64_t b) {
@@ -240,7 +237,6 @@ class SpectralLayer {
 
   const SpectralGeometry geometry_;
   const uint64_t block_count_;
-  const uint64_t first_chunk_;
   CellMemory cells_;
   std::unique_ptr<ExtensionArena[]> arenas_;
   // Apart from what every lookup reads: else each change would take that line away from all cores.

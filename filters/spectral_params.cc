@@ -137,8 +137,7 @@ std::optional<SpectralGeometry> SpectralParams::next_layer(uint32_t index,
 uint64_t SpectralParams::memory_bytes() const {
   const uint64_t layer = first_.memory_bytes();
   const uint64_t counter = first_.spreads() ? BoundedCounter::spread_bytes() : 0;
-  const uint64_t rest =
-      sizeof(SpectralFilter) + SpectralFilter::kLayersRoom * sizeof(void*) + counter;
+  const uint64_t rest = sizeof(SpectralFilter) + sizeof(void*) + counter;
   return layer == UINT64_MAX ? UINT64_MAX : layer + rest;
 }
 

@@ -88,8 +88,8 @@ TEST(SpectralParams, MemoryIsKnownBeforeItIsTaken) {
     const auto expected = static_cast<double>(params.memory_bytes());
     EXPECT_NEAR(static_cast<double>(filter->memory_bytes()), expected, 64) << capacity;
   }
-  // Numbers that threads do not fight for have lines of their own, in the smallest filter too.
-  EXPECT_LT(params_of({.capacity = 100}).memory_bytes(), 1200u);
+  // A filter of 100 items costs a few hundred bytes.
+  EXPECT_LT(params_of({.capacity = 100}).memory_bytes(), 1100u);
 }
 
 TEST(SpectralParams, RatesOfAllLayersStayBelowTheRequest) {
