@@ -169,7 +169,6 @@ void add(benchmark::State& state, uint64_t items, bool batched) {
   auto filter = make_filter<Layout>(items);
   std::memset(filter->mutable_layer(0).cells().data(), 0, filter->cell_bytes());  // touch the pages
   std::array<ItemHash, kBatch> hashes;
-  std::array<AddOutcome, kBatch> outcomes;
   uint64_t n = 0;
   for (auto _ : state) {
     if (n + kBatch > items / 2) {  // stay at the fill of a filter in use
@@ -182,7 +181,7 @@ void add(benchmark::State& state, uint64_t items, bool batched) {
     if (batched) {
       for (ItemHash& hash : hashes) hash = filter->hash(Item(kPresent, n++).view());
       for (const filters::ItemHash& hash : hashes) filter->prefetch(hash);
-      filter->add_slice(hashes, outcomes, stripes(), [](auto) {});
+      for (const ItemHash& hash : hashes) filter->add(hash, stripes());
     } else {
       for (size_t i = 0; i < kBatch; ++i) {
         filter->add(filter->hash(Item(kPresent, n++).view()), stripes());

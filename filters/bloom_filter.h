@@ -1,24 +1,27 @@
 // A Bloom filter: a chain of layers, oldest first. Items go into the newest; lookups ask all.
 //
 //     add                                         contains
-//      |  older layers: a bit test, no lock         newest layer, then older ones: bit tests,
+//      |  known? -> kPresent: bit tests, no lock    newest layer, then older ones: bit tests,
 //      |  stripe of the item's chunk ------+        no lock at all
-//      |    newest layer: known? -> kPresent
+//      |    had somebody had it since?
+//      |    then: known now? -> kPresent
 //      |    take a place in its count, or -> kNeedsLayer / kFull
 //      |    before_change()   the log's record
 //      |    set the bits
 //      +-----------------------------------+
 //
-// Threads. Concurrent: hash, prefetch, contains, add, add_slice, counts, read_cells of a
-// layer. Exclusive (the caller has the filter alone): grow, merge, apply_add, digest, clone, and
-// whatever else takes the filter by a non-const reference. Layers come and go only in the exclusive
-// state, so the concurrent operations read the chain without a lock.
+// Threads. Concurrent: hash, prefetch, contains, add, counts, read_cells of a layer. Exclusive (the
+// caller has the filter alone): grow, merge, apply_add, digest, clone, and whatever else takes the
+// filter by a non-const reference. Layers come and go only in the exclusive state, so the
+// concurrent operations read the chain without a lock.
 //
 // Invariants
 //   1. Only the newest layer changes by adds. An item's stripe is that of its chunk there, so two
 //      adds of one item always meet at one stripe, and only one of them says kAdded.
-//   2. The order under the stripe is: check, reserve, before_change, set. Who sees a bit of an item
-//      finds its record below the log's end; who was told kAdded is seen by every later lookup.
+//   2. The order is: check, stripe, check again if anybody had the stripe since before the first
+//      check, reserve, before_change, set. Bits are never cleared, so what looks known is known.
+//      Who sees a bit of an item finds its record below the log's end; who was told kAdded is seen
+//      by every later lookup.
 //   3. A known item is kPresent even when the filter is full.
 //   4. There is at least one layer, and at most kMaxLayers: that bounds the work of a lookup in a
 //      filter that expands by a factor of 1.
@@ -77,7 +80,6 @@ struct BloomStats {
 class BloomFilter {
  public:
   static constexpr uint32_t kMaxLayers = 1024;
-  static constexpr size_t kMaxSliceItems = 64;
 
   // Null if the memory cannot be had. `id` is unique in the process; `seed` is the data directory's
   // (classic filters have none: it becomes 0).
@@ -104,13 +106,6 @@ class BloomFilter {
   AddOutcome add(const ItemHash& hash, StripeTable& stripes) {
     return add(hash, stripes, [] {});
   }
-
-  // Adds up to kMaxSliceItems as one step: all their stripes are held, and `before_change` is
-  // called once with the outcomes so far, unless nothing is new. Stops at the first item that finds
-  // no place; returns the number of outcomes written, the last of which says so.
-  template <typename BeforeChange>
-  size_t add_slice(std::span<const ItemHash> hashes, std::span<AddOutcome> outcomes,
-                   StripeTable& stripes, BeforeChange&& before_change);
 
   uint32_t stripe_of(const ItemHash& hash) const {
     return StripeTable::index_of(id_, newest().chunk_of(hash));
@@ -172,6 +167,10 @@ class BloomFilter {
     }
     return false;
   }
+  // Rare, so it is kept out of what calls it, which is small enough then to be inlined.
+  [[gnu::noinline]] bool known_by_now(const ItemHash& hash) const {
+    return newest().contains(hash);
+  }
   AddOutcome no_place() const {
     return params_.scaling() ? AddOutcome::kNeedsLayer : AddOutcome::kFull;
   }
@@ -197,70 +196,17 @@ template <typename BeforeChange>
 AddOutcome BloomFilter::add(const ItemHash& hash, StripeTable& stripes,
                             BeforeChange&& before_change) {
   if (in_older_layers(hash)) return AddOutcome::kPresent;  // they never change: invariant 1
-  StripeGuard guard(stripes, stripe_of(hash));
+  const uint32_t stripe = stripe_of(hash);
+  const std::optional<uint32_t> moment = stripes.moment(stripe);
   if (newest().contains(hash)) return AddOutcome::kPresent;
+  const bool as_seen = moment && stripes.lock_unchanged_since(stripe, *moment);
+  if (!as_seen) stripes.lock(stripe);
+  const StripeGuard guard(stripes, stripe, std::adopt_lock);
+  if (!as_seen && known_by_now(hash)) return AddOutcome::kPresent;
   if (newest().reserve(1) == 0) return no_place();
   before_change();
   newest().set(hash);
   return AddOutcome::kAdded;
-}
-
-// The items of a slice that are new, in order, with their places in it. Tells an item that comes
-// twice; the bitmap answers nearly all such questions without a look at the list.
-class FreshItems {
- public:
-  // False if the hash is there already.
-  bool insert(const ItemHash& hash, size_t place) {
-    uint64_t& word = bitmap_[hash.high >> 62];
-    const uint64_t mask = uint64_t{1} << (hash.high >> 56 & 63);
-    if ((word & mask) != 0) {
-      for (size_t i = 0; i < count_; ++i) {
-        if (hashes_[i].low == hash.low && hashes_[i].high == hash.high) return false;
-      }
-    }
-    word |= mask;
-    hashes_[count_] = hash;
-    places_[count_++] = static_cast<uint8_t>(place);
-    return true;
-  }
-  size_t size() const { return count_; }
-  size_t place(size_t i) const { return places_[i]; }
-  std::span<const ItemHash> first(size_t count) const { return {hashes_.data(), count}; }
-
- private:
-  static_assert(BloomFilter::kMaxSliceItems <= 256);
-
-  std::array<uint64_t, 4> bitmap_{};
-  size_t count_ = 0;
-  std::array<ItemHash, BloomFilter::kMaxSliceItems> hashes_;  // the first count_ of each are set
-  std::array<uint8_t, BloomFilter::kMaxSliceItems> places_;
-};
-
-template <typename BeforeChange>
-size_t BloomFilter::add_slice(std::span<const ItemHash> hashes, std::span<AddOutcome> outcomes,
-                              StripeTable& stripes, BeforeChange&& before_change) {
-  CHECK(hashes.size() <= kMaxSliceItems && outcomes.size() >= hashes.size());
-  StripeSet set;
-  for (const ItemHash& hash : hashes) set.add(stripe_of(hash));
-  StripeSetGuard guard(stripes, set);
-  FreshItems fresh;
-  for (size_t i = 0; i < hashes.size(); ++i) {
-    const bool known = contains(hashes[i]) || !fresh.insert(hashes[i], i);
-    outcomes[i] = known ? AddOutcome::kPresent : AddOutcome::kAdded;
-  }
-  if (fresh.size() == 0) return hashes.size();
-  // One step for all places: a compare-and-swap an item would cost as much as the item itself.
-  const uint64_t granted = newest().reserve(fresh.size());
-  size_t done = hashes.size();
-  if (granted < fresh.size()) {
-    const size_t stop = fresh.place(granted);
-    outcomes[stop] = no_place();
-    done = stop + 1;
-  }
-  if (granted == 0) return done;
-  before_change(std::span<const AddOutcome>(outcomes.data(), done));
-  for (const ItemHash& hash : fresh.first(granted)) newest().set(hash);
-  return done;
 }
 
 }  // namespace iris::filters

@@ -27,6 +27,11 @@ class SpinLock {
     if (!try_lock()) wait_and_lock();
   }
   [[nodiscard]] bool try_lock() { return (turns_.fetch_or(1, std::memory_order_acquire) & 1) == 0; }
+  // Takes it if it has been free ever since `moment`.
+  [[nodiscard]] bool lock_unchanged_since(uint32_t moment) {
+    return turns_.compare_exchange_strong(moment, moment + 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
   void unlock() {
     turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

@@ -25,6 +25,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 
 #include "filters/spin_lock.h"
@@ -58,6 +59,9 @@ class StripeTable {
   bool unchanged_since(uint32_t index, uint32_t moment) const {
     return stripes_[index].lock.unchanged_since(moment);
   }
+  [[nodiscard]] bool lock_unchanged_since(uint32_t index, uint32_t moment) {
+    return stripes_[index].lock.lock_unchanged_since(moment);
+  }
 
   // Asks for the lock's cache line, to write it: another core may have it.
   [[gnu::always_inline]] void prefetch(uint32_t index) {
@@ -84,6 +88,9 @@ class StripeGuard {
   StripeGuard(StripeTable& table, uint32_t index) : table_(table), index_(index) {
     table_.lock(index_);
   }
+  // Taken already.
+  StripeGuard(StripeTable& table, uint32_t index, std::adopt_lock_t)
+      : table_(table), index_(index) {}
   ~StripeGuard() { table_.unlock(index_); }
   StripeGuard(const StripeGuard&) = delete;
   StripeGuard& operator=(const StripeGuard&) = delete;

@@ -153,65 +153,6 @@ TEST(BloomFilter, CallsBeforeChangeOnceForNewItemsOnlyAndBeforeTheyAreSeen) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(BloomFilter, ASliceIsOneChangeAndTellsItemsThatComeTwice) {
-  auto filter = filter_of({.capacity = 100, .nonscaling = true});
-  add_growing(*filter, "known");
-  std::vector<ItemHash> hashes;
-  for (const char* item : {"a", "known", "b", "a", "c", "a", "b"}) {
-    hashes.push_back(filter->hash(item));
-  }
-  std::vector<AddOutcome> outcomes(hashes.size());
-  int calls = 0;
-  const size_t done = filter->add_slice(hashes, outcomes, stripes(), [&](auto so_far) {
-    ++calls;
-    EXPECT_EQ(so_far.size(), 7u);
-    EXPECT_FALSE(filter->contains(hashes[0]));
-  });
-  using enum AddOutcome;
-  EXPECT_EQ(done, 7u);
-  EXPECT_EQ(calls, 1);
-  EXPECT_EQ(outcomes,
-            (std::vector{kAdded, kPresent, kAdded, kPresent, kAdded, kPresent, kPresent}));
-  EXPECT_EQ(filter->item_count(), 4u);
-  for (const ItemHash& hash : hashes) EXPECT_TRUE(filter->contains(hash));
-  filter->add_slice(hashes, outcomes, stripes(), [&](auto) { ++calls; });
-  EXPECT_EQ(calls, 1);
-}
-
-TEST(BloomFilter, ASliceStopsWhereTheFilterIsFull) {
-  for (const bool nonscaling : {true, false}) {
-    auto filter = filter_of({.capacity = 3, .nonscaling = nonscaling});
-    std::vector<ItemHash> hashes;
-    for (const char* item : {"a", "b", "a", "c", "d", "e"}) hashes.push_back(filter->hash(item));
-    std::vector<AddOutcome> outcomes(hashes.size());
-    const size_t done = filter->add_slice(hashes, outcomes, stripes(), [](auto) {});
-    ASSERT_EQ(done, 5u);
-    EXPECT_EQ(outcomes[2], AddOutcome::kPresent);
-    EXPECT_EQ(outcomes[4], nonscaling ? AddOutcome::kFull : AddOutcome::kNeedsLayer);
-    EXPECT_FALSE(filter->contains(hashes[4]));
-    EXPECT_EQ(filter->item_count(), 3u);
-  }
-}
-
-TEST(BloomFilter, SlicesAndSingleAddsMakeTheSameFilter) {
-  auto one_by_one = filter_of({.rate = 0.001, .capacity = 10'000, .nonscaling = true}, 5);
-  auto sliced = filter_of({.rate = 0.001, .capacity = 10'000, .nonscaling = true}, 5);
-  std::vector<ItemHash> hashes;
-  std::vector<AddOutcome> outcomes(BloomFilter::kMaxSliceItems);
-  for (uint64_t i = 0; i < 5'000; ++i) {
-    hashes.push_back(sliced->hash(Item(1, i % 3000).view()));
-    one_by_one->add(hashes.back(), stripes());
-    if (hashes.size() < BloomFilter::kMaxSliceItems) continue;
-    sliced->add_slice(hashes, outcomes, stripes(), [](auto) {});
-    hashes.clear();
-  }
-  for (const ItemHash& hash : hashes) sliced->add(hash, stripes());
-  EXPECT_NEAR(static_cast<double>(one_by_one->item_count()),
-              static_cast<double>(sliced->item_count()), 2);
-  one_by_one->mutable_layer(0).set_item_count(sliced->item_count());
-  EXPECT_EQ(one_by_one->digest(), sliced->digest());
-}
-
 TEST(BloomFilter, ExplicitDimensionsNeverFillAndNeverGrow) {
   auto filter = BloomFilter::create(explicit_params(18, 3), 1, 1);
   int added = 0;

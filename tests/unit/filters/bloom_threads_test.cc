@@ -93,14 +93,9 @@ TEST(BloomThreads, TheCapacityIsNeverPassed) {
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      std::array<ItemHash, 16> hashes;
-      std::array<AddOutcome, 16> outcomes;
-      for (uint64_t i = 0; i < 3'000; i += hashes.size()) {
-        for (uint64_t j = 0; j < hashes.size(); ++j) {
-          hashes[j] = filter->hash(Item(t, i + j).view());
-        }
-        const size_t done = filter->add_slice(hashes, outcomes, stripes(), [](auto) {});
-        for (size_t j = 0; j < done; ++j) added += outcomes[j] == AddOutcome::kAdded ? 1 : 0;
+      for (uint64_t i = 0; i < 3'000; ++i) {
+        const AddOutcome outcome = filter->add(filter->hash(Item(t, i).view()), stripes());
+        added += outcome == AddOutcome::kAdded ? 1 : 0;
       }
     });
   }

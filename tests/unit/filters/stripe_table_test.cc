@@ -44,6 +44,18 @@ TEST(StripeTable, WhoReadsWithoutAStripeLearnsThatItWasTaken) {
   EXPECT_FALSE(table->unchanged_since(5, *before)) << "it was";
 }
 
+TEST(StripeTable, IsTakenAsItWasSeenOnlyIfNobodyHadItSince) {
+  auto table = std::make_unique<StripeTable>();
+  const auto seen = table->moment(5);
+  ASSERT_TRUE(seen);
+  ASSERT_TRUE(table->lock_unchanged_since(5, *seen));
+  EXPECT_FALSE(table->moment(5)) << "it is held now";
+  EXPECT_FALSE(table->lock_unchanged_since(5, *seen)) << "by somebody else";
+  { const StripeGuard guard(*table, 5, std::adopt_lock); }
+  EXPECT_TRUE(table->moment(5)) << "the guard has let it go";
+  EXPECT_FALSE(table->lock_unchanged_since(5, *seen)) << "it was held meanwhile";
+}
+
 TEST(StripeTable, SetsThatOverlapNeverDeadlock) {
   auto table = std::make_unique<StripeTable>();
   std::vector<uint64_t> counters(StripeTable::kStripes, 0);
