@@ -158,17 +158,18 @@ class BlockDigits {
   };
 
   // The smallest digit among `cells`, found from the highest bit down: the cells without the bit
-  // are smaller, if there are any.
+  // are smaller, if there are any. Without branches: which way they go is in the counts, and no
+  // predictor knows them.
   Minimum minimum(const CellSet& cells) const {
     Minimum result{0, cells};
 #pragma GCC unroll 3
     for (uint32_t bit = kDigitBits; bit-- > 0;) {
-      const CellSet smaller = result.cells - planes_[bit];
-      if (smaller.empty()) {
-        result.digit |= 1U << bit;
-      } else {
-        result.cells = smaller;
-      }
+      const uint64_t none = (result.cells - planes_[bit]).empty() ? 1 : 0;
+      result.digit |= static_cast<uint32_t>(none) << bit;
+      uint64_t some = none - 1;  // all bits, or none
+      asm("" : "+r"(some));      // else the compiler makes a branch of it
+      const CellSet larger = planes_[bit] & CellSet{{some, some}};
+      result.cells = result.cells - larger;
     }
     return result;
   }

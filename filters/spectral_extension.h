@@ -167,6 +167,8 @@ class ExtensionArena {
   // Becomes a copy, for blocks that are copied links and all. False if the memory cannot be had.
   [[nodiscard]] bool copy_from(const ExtensionArena& other);
 
+  // A block has got its first high parts, inside.
+  void add_extended() { ++extended_blocks_; }
   // Blocks that have high parts, here or inside.
   uint32_t extended_blocks() const { return extended_blocks_; }
   // What the arena takes or is about to.

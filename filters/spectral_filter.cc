@@ -26,45 +26,86 @@ std::unique_ptr<SpectralFilter> SpectralFilter::create_with_layers(
 }
 
 uint64_t SpectralFilter::count(const ItemHash& hash, StripeTable& stripes) const {
-  ItemCells item;
+  if (params_.explicit_dimensions()) {
+    ItemCells item;
+    layers_[0]->locate(hash, item);
+    StripeGuard guard(stripes, stripe_of(0, item));
+    return layers_[0]->estimate(item);
+  }
   for (size_t i = 0; i < layers_.size(); ++i) {
-    layers_[i]->locate(hash, item);
-    const uint64_t count = estimate(i, item, stripes);
+    const uint64_t count = estimate(i, layers_[i]->locate_block(hash), stripes);
     if (count > 0) return count;
   }
   return 0;
 }
 
 // Mostly without the stripe: threads that count would else carry its line from core to core.
-uint64_t SpectralFilter::estimate(size_t layer_index, const ItemCells& item,
+uint64_t SpectralFilter::estimate(size_t layer_index, const ItemCells::Group& group,
                                   StripeTable& stripes) const {
   const SpectralLayer& layer = *layers_[layer_index];
-  const uint32_t stripe = stripe_of(layer_index, item);
+  const uint32_t stripe = stripe_of(layer_index, SpectralLayer::chunk_of(group));
   if (const auto moment = stripes.moment(stripe)) {
-    const auto count = layer.estimate_small(item);
+    const auto count = layer.estimate_small(group);
     if (count && stripes.unchanged_since(stripe, *moment)) return *count;
   }
+  ItemCells item;
+  item.count = 1;
+  item.groups[0] = group;
   StripeGuard guard(stripes, stripe);
   return layer.estimate(item);
 }
 
-// All that it calls becomes part of it, so that what was located and planned stays in registers:
-// a tenth less time for an item, and more where counts pass their digits.
+// All that it calls for most items becomes part of it, so that what was located and planned stays
+// in registers.
 [[gnu::flatten]] SpectralResult SpectralFilter::increment(const ItemHash& hash, uint64_t amount,
                                                           StripeTable& stripes,
                                                           BeforeSpectralChange before_change,
                                                           MayGrow may_grow) {
   CHECK(amount >= 1 && amount <= kMaxSpectralCount);
-  ItemCells item;
-  CellPlan plan;
+  if (params_.explicit_dimensions()) {
+    ItemCells item;
+    layers_[0]->locate(hash, item);
+    StripeGuard guard(stripes, stripe_of(0, item));
+    return increment_cells(0, hash, item, amount, before_change, may_grow);
+  }
   const size_t newest = layers_.size() - 1;
   for (size_t i = 0;; ++i) {
-    layers_[i]->locate(hash, item);
-    StripeGuard guard(stripes, stripe_of(i, item));
-    if (i < newest && layers_[i]->estimate(item) == 0) continue;
-    layers_[i]->plan(item, increment_edit(amount), plan);
-    return increment_here(i, hash, item, plan, amount, before_change, may_grow);
+    const ItemCells::Group group = layers_[i]->locate_block(hash);
+    StripeGuard guard(stripes, stripe_of(i, SpectralLayer::chunk_of(group)));
+    if (i < newest && layers_[i]->absent(group)) continue;
+    return increment_block(i, hash, group, amount, before_change, may_grow);
   }
+}
+
+SpectralResult SpectralFilter::increment_block(size_t layer_index, const ItemHash& hash,
+                                               const ItemCells::Group& group, uint64_t amount,
+                                               BeforeSpectralChange hook, MayGrow may_grow) {
+  const SpectralLayer& layer = *layers_[layer_index];
+  if (amount == 1) {
+    const SpectralEditKind kind = increment_edit(1).kind;
+    DigitsPlan small;
+    if (layer.plan_digits(group, kind, small)) {
+      return increment_here(layer_index, hash, group, small, 1, hook, may_grow);
+    }
+    InlineIncrement inlined;
+    if (kind == SpectralEditKind::kAdd && layer.plan_inline(group, inlined)) {
+      return increment_here(layer_index, hash, group, inlined, 1, hook, may_grow);
+    }
+  }
+  ItemCells item;
+  item.count = 1;
+  item.groups[0] = group;
+  return increment_cells(layer_index, hash, item, amount, hook, may_grow);
+}
+
+// Any item by any amount. Apart from the rest, which is small and quick without it.
+[[gnu::noinline]] SpectralResult SpectralFilter::increment_cells(
+    size_t layer_index, const ItemHash& hash, const ItemCells& item, uint64_t amount,
+    BeforeSpectralChange hook, MayGrow may_grow) {
+  CellPlan plan;
+  layers_[layer_index]->plan_any(item, increment_edit(amount), plan);
+  if (!plan.possible) return {SpectralStatus::kOverflow, plan.before};
+  return increment_here(layer_index, hash, item, plan, amount, hook, may_grow);
 }
 
 SpectralResult SpectralFilter::add_if_absent(const ItemHash& hash, StripeTable& stripes,
@@ -104,20 +145,18 @@ SpectralResult SpectralFilter::decrement(const ItemHash& hash, uint64_t amount,
   return {SpectralStatus::kAbsent, 0};
 }
 
-// Under the stripe of the item's chunk in that layer, which is its home or the newest.
+template <typename Place, typename Plan>
 SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash& hash,
-                                              const ItemCells& item, const CellPlan& plan,
-                                              uint64_t amount, BeforeSpectralChange hook,
-                                              MayGrow may_grow) {
+                                              const Place& place, const Plan& plan, uint64_t amount,
+                                              BeforeSpectralChange hook, MayGrow may_grow) {
   SpectralLayer& layer = *layers_[layer_index];
-  if (!plan.possible) return {SpectralStatus::kOverflow, plan.before};
   int64_t items = 0;
   if (plan.before == 0) {
     const auto added = layer.try_add_items(1, drifting());
     if (!added) return no_place(1);
     items = *added;
   }
-  const bool reserved = layer.reserve(item, plan, may_grow);
+  const bool reserved = layer.reserve(place, plan, may_grow);
   if (!reserved || !raise_sum(amount)) {
     layer.change_items(-items);
     return {reserved ? SpectralStatus::kOverflow : SpectralStatus::kNoMemory, plan.before};
@@ -128,7 +167,7 @@ SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash
   const SpectralChange change{hash, static_cast<uint32_t>(layer_index), edit, amount, items};
   hook({&change, 1});
   layer.change_nonzero(plan.nonzero_change);
-  layer.apply(item, plan);
+  layer.apply(place, plan);
   return {SpectralStatus::kOk, plan.after};
 }
 

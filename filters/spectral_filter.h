@@ -252,10 +252,18 @@ class SpectralFilter {
   void spread();
   // Each layer has its own place in the stripe table.
   uint64_t lock_id(size_t layer_index) const { return id_ + (uint64_t{layer_index} << 48); }
-  uint64_t estimate(size_t layer_index, const ItemCells& item, StripeTable& stripes) const;
-  SpectralResult increment_here(size_t layer_index, const ItemHash& hash, const ItemCells& item,
-                                const CellPlan& plan, uint64_t amount, BeforeSpectralChange hook,
+  uint64_t estimate(size_t layer_index, const ItemCells::Group& group, StripeTable& stripes) const;
+  // Under the stripe of the item's chunk in that layer, which is its home or the newest. `place` is
+  // what the layer wants to know of the item to apply such a plan.
+  template <typename Place, typename Plan>
+  SpectralResult increment_here(size_t layer_index, const ItemHash& hash, const Place& place,
+                                const Plan& plan, uint64_t amount, BeforeSpectralChange hook,
                                 MayGrow may_grow);
+  SpectralResult increment_block(size_t layer_index, const ItemHash& hash,
+                                 const ItemCells::Group& group, uint64_t amount,
+                                 BeforeSpectralChange hook, MayGrow may_grow);
+  SpectralResult increment_cells(size_t layer_index, const ItemHash& hash, const ItemCells& item,
+                                 uint64_t amount, BeforeSpectralChange hook, MayGrow may_grow);
   SpectralResult decrement_here(size_t layer_index, const ItemHash& hash, const ItemCells& item,
                                 const CellPlan& plan, uint64_t amount, BeforeSpectralChange hook);
   SpectralEdit increment_edit(uint64_t amount) const;

@@ -122,9 +122,9 @@ void SpectralLayer::locate_classic(const ItemHash& hash, const SpectralGeometry&
 }
 
 void SpectralLayer::locate(const ItemHash& hash, ItemCells& item) const {
-  if (geometry_.layout == SpectralLayout::kClassic) return locate_classic(hash, geometry_, item);
+  if (!blocked()) return locate_classic(hash, geometry_, item);
   item.count = 1;
-  item.groups[0] = {block_of(hash), choose_cells(hash.high, geometry_.hashes)};
+  item.groups[0] = locate_block(hash);
 }
 
 uint64_t SpectralLayer::estimate(const ItemCells& item) const {
@@ -144,55 +144,69 @@ uint64_t SpectralLayer::estimate(const ItemCells& item) const {
   return count;
 }
 
-std::optional<uint64_t> SpectralLayer::estimate_small(const ItemCells& item) const {
-  if (geometry_.layout != SpectralLayout::kBlocked) return std::nullopt;
-  const ItemCells::Group& group = item.groups[0];
-  const BlockDigits digits = BlockDigits::load_shared(blocks()[group.block]);
-  const uint32_t digit = digits.minimum(group.cells).digit;
-  return digit < kDigitMax ? std::optional<uint64_t>(digit) : std::nullopt;
+void SpectralLayer::plan(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const {
+  if (edit.amount == 1 && blocked() && plan_in_block(item.groups[0], edit.kind, plan)) return;
+  plan_any(item, edit, plan);
 }
 
-void SpectralLayer::plan(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const {
-  if (geometry_.layout == SpectralLayout::kBlocked) {
-    const ItemCells::Group& group = item.groups[0];
-    if (edit.amount == 1 && plan_digits(group, edit.kind, plan)) return;
-    if (plan_highs(group, edit, plan)) return;
-  }
+void SpectralLayer::plan_any(const ItemCells& item, const SpectralEdit& edit,
+                             CellPlan& plan) const {
+  if (blocked() && plan_highs(item.groups[0], edit, plan)) return;
   plan_values(item, edit, plan);
 }
 
-// False if it takes another kind of plan.
+// An edit by one. False if it takes another kind of plan.
+bool SpectralLayer::plan_in_block(const ItemCells::Group& group, SpectralEditKind kind,
+                                  CellPlan& plan) const {
+  const auto take = [&plan](CellPlan::Kind as, const auto& small) {
+    plan.kind = as;
+    plan.possible = true;
+    plan.before = small.before;
+    plan.after = small.after;
+    plan.nonzero_change = small.nonzero_change;
+  };
+  DigitsPlan digits;
+  if (plan_digits(group, kind, digits)) {
+    take(CellPlan::Kind::kDigits, digits);
+    plan.digits = digits.digits;
+    return true;
+  }
+  if (kind != SpectralEditKind::kAdd || !plan_inline(group, plan.inlined)) return false;
+  take(CellPlan::Kind::kInline, plan.inlined);
+  return true;
+}
+
 bool SpectralLayer::plan_digits(const ItemCells::Group& group, SpectralEditKind kind,
-                                CellPlan& plan) const {
-  BlockDigits digits = BlockDigits::load(blocks()[group.block]);
+                                DigitsPlan& plan) const {
+  // In place: built elsewhere and copied, they would be stored by words and loaded again by pairs
+  // of them, which no core can forward.
+  BlockDigits& digits = plan.digits;
+  digits = BlockDigits::load(blocks()[group.block]);
   if (kind == SpectralEditKind::kAdd && !digits.nearly_full(group.cells).empty()) return false;
   const BlockDigits::Minimum minimum = digits.minimum(group.cells);
+  plan.before = minimum.digit;
   switch (kind) {
     case SpectralEditKind::kAdd:
       plan.nonzero_change = minimum.digit == 0 ? minimum.cells.size() : 0;
       plan.after = minimum.digit + 1;
       digits.increment(group.cells);
-      break;
+      return true;
     case SpectralEditKind::kIncrease:
       if (minimum.digit >= kDigitMax - 1) return false;
       plan.nonzero_change = minimum.digit == 0 ? minimum.cells.size() : 0;
       plan.after = minimum.digit + 1;
       digits.increment(minimum.cells);
-      break;
+      return true;
     case SpectralEditKind::kSubtract:
       if (minimum.digit == 0 || !(digits.full() & group.cells).empty()) return false;
       plan.nonzero_change = minimum.digit == 1 ? -int64_t{minimum.cells.size()} : 0;
       plan.after = minimum.digit - 1;
       digits.decrement(group.cells);
-      break;
+      return true;
     case SpectralEditKind::kRaise:
-      return false;
+      break;
   }
-  plan.kind = CellPlan::Kind::kDigits;
-  plan.possible = true;
-  plan.before = minimum.digit;
-  plan.digits = digits;
-  return true;
+  return false;
 }
 
 // False if it takes another kind of plan.
@@ -369,6 +383,7 @@ uint64_t SpectralLayer::promise_block(uint64_t block_index, const CellSet& cells
 }
 
 void SpectralLayer::apply(const ItemCells& item, const CellPlan& plan) {
+  if (plan.kind == CellPlan::Kind::kInline) return apply(item.groups[0], plan.inlined);
   if (plan.kind != CellPlan::Kind::kValues) return apply_to_block(item.groups[0].block, plan);
   const uint64_t* values = plan.values.data();
   for (uint32_t g = 0; g < item.count; ++g) {
@@ -381,6 +396,16 @@ void SpectralLayer::apply(const ItemCells& item, const CellPlan& plan) {
     });
     change.digits().store(block);
   }
+}
+
+void SpectralLayer::apply(const ItemCells::Group& group, const InlineIncrement& plan) {
+  SpectralBlock& block = blocks()[group.block];
+  if (block.link == 0) {
+    change_arena(chunk_of(group), [](ExtensionArena& arena, auto) { arena.add_extended(); });
+  }
+  plan.digits.store(block);
+  block.highs = plan.highs;
+  block.link = plan.link;
 }
 
 void SpectralLayer::apply_to_block(uint64_t index, const CellPlan& plan) {

@@ -10,11 +10,13 @@
 //     ... the caller logs ...
 //     apply(item, plan)       writes the cells
 //
-// A blocked item is one group of cells in one block. There are three kinds of plan:
+// A blocked item is one group of cells in one block. There are four kinds of plan:
 //
 //   kDigits   an edit by one, and no counter of the item is or gets full: the new digits, in
 //             registers. The block is the only cache line that is touched. Most items of most
 //             streams.
+//   kInline   one more, and some counters are or get full, but all of the block stays in the block
+//             (spectral_inline.h). Only on machines that have the instructions for it.
 //   kHighs    full cells stay full and their high parts keep their width: the new digits, some
 //             high parts to overwrite, and new ones for cells that get full. The increments of hot
 //             items; still one line, unless the block has more high parts than it can hold.
@@ -28,8 +30,9 @@
 // cannot drift; the count is kept within five standard deviations of it, once anything was removed.
 //
 // Invariants
-//   1. estimate, plan, reserve, apply and trim are called under the stripe of the item's chunk, or
-//      by who has the filter alone. locate, prefetch, estimate_small and the numbers need no lock.
+//   1. estimate, absent, the plans, reserve, apply and trim are called under the stripe of the
+//      item's chunk, or by who has the filter alone. locate, prefetch, estimate_small and the
+//      numbers need no lock.
 //   2. nonzero_cells() is exact: the number of cells above zero. The number of items is 0 if it is.
 //   3. No counter passes kMaxSpectralCount: the filter keeps the sum of all counts within it.
 #pragma once
@@ -48,6 +51,7 @@
 #include "filters/item_hash.h"
 #include "filters/spectral_block.h"
 #include "filters/spectral_extension.h"
+#include "filters/spectral_inline.h"
 #include "filters/spectral_params.h"
 #include "filters/spin_lock.h"
 #include "filters/stripe_table.h"
@@ -102,17 +106,28 @@ struct ItemCells {
   std::array<Group, kMaxSpectralHashes> groups;
 };
 
-struct CellPlan {
-  enum class Kind : uint8_t { kDigits, kHighs, kValues };
-
-  Kind kind;
-  bool possible;           // false: a counter would leave [0, kMaxSpectralCount]; not to be applied
+// An edit by one after which no counter of the item is full, and none was: small enough to stay in
+// registers.
+struct DigitsPlan {
   uint64_t before;         // the count
   uint64_t after;          // the count, once applied
   int64_t nonzero_change;  // cells that become non-zero, less those that become zero
-  BlockDigits digits;      // kDigits and kHighs: of the block
-  CellSet filled;          // kHighs: cells that get full, with a high part of 0
-  uint32_t high_count;     // kHighs: high parts to overwrite, by rank among the full cells
+  BlockDigits digits;      // of the block
+};
+
+// Any edit of any item.
+struct CellPlan {
+  enum class Kind : uint8_t { kDigits, kInline, kHighs, kValues };
+
+  Kind kind;
+  bool possible;  // false: a counter would leave [0, kMaxSpectralCount]; not to be applied
+  uint64_t before;
+  uint64_t after;
+  int64_t nonzero_change;
+  BlockDigits digits;       // kDigits and kHighs: of the block
+  InlineIncrement inlined;  // kInline
+  CellSet filled;           // kHighs: cells that get full, with a high part of 0
+  uint32_t high_count;      // kHighs: high parts to overwrite, by rank among the full cells
   std::array<uint8_t, kMaxBlockHashes> ranks;
   std::array<uint64_t, kMaxSpectralHashes> values;  // kHighs: those high parts; kValues: all cells
 };
@@ -124,32 +139,56 @@ class SpectralLayer {
 
   const SpectralGeometry& geometry() const { return geometry_; }
 
+  bool blocked() const { return geometry_.layout == SpectralLayout::kBlocked; }
   void locate(const ItemHash& hash, ItemCells& item) const;
+  // Of a blocked layer.
+  ItemCells::Group locate_block(const ItemHash& hash) const {
+    return {block_of(hash), choose_cells(hash.high, geometry_.hashes)};
+  }
   // Always inlined: a function that only prefetches has no effect in GCC's eyes, and with link-time
   // optimisation it drops the call.
   [[gnu::always_inline]] void prefetch(const ItemHash& hash) const;
   // The chunk that stands for the item's cells in the stripe table.
   uint64_t chunk_of(const ItemCells& item) const {
-    return geometry_.layout == SpectralLayout::kBlocked ? item.groups[0].block / kChunkBlocks : 0;
+    return blocked() ? chunk_of(item.groups[0]) : 0;
   }
+  static uint64_t chunk_of(const ItemCells::Group& group) { return group.block / kChunkBlocks; }
   uint64_t chunk_of(const ItemHash& hash) const {
-    return geometry_.layout == SpectralLayout::kBlocked ? block_of(hash) / kChunkBlocks : 0;
+    return blocked() ? block_of(hash) / kChunkBlocks : 0;
   }
   uint64_t chunk_count() const { return geometry_.chunks(); }
   // Chunks for locking: those of the stripe table.
-  uint64_t locked_chunk_count() const {
-    return geometry_.layout == SpectralLayout::kBlocked ? chunk_count() : 1;
-  }
+  uint64_t locked_chunk_count() const { return blocked() ? chunk_count() : 1; }
 
   uint64_t estimate(const ItemCells& item) const;
   // Without the stripe: the count of a blocked item if its digits alone tell it. Right if nobody
   // had the stripe meanwhile.
-  std::optional<uint64_t> estimate_small(const ItemCells& item) const;
+  std::optional<uint64_t> estimate_small(const ItemCells::Group& group) const {
+    const BlockDigits digits = BlockDigits::load_shared(blocks()[group.block]);
+    const uint32_t digit = digits.minimum(group.cells).digit;
+    return digit < kDigitMax ? std::optional<uint64_t>(digit) : std::nullopt;
+  }
+  // Whether the count of a blocked item is 0.
+  bool absent(const ItemCells::Group& group) const {
+    return !BlockDigits::load(blocks()[group.block]).zero(group.cells).empty();
+  }
   void plan(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
+  // The same by kHighs and kValues alone, which do for every edit on every machine.
+  void plan_any(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
+  // Of a blocked item; false if it takes another plan.
+  bool plan_digits(const ItemCells::Group& group, SpectralEditKind kind, DigitsPlan& plan) const;
+  // The same for one more of the item.
+  bool plan_inline(const ItemCells::Group& group, InlineIncrement& plan) const {
+    return kIncrementsInline && increment_inline(blocks()[group.block], group.cells, plan);
+  }
   // Asks only if memory has to be taken; then false if it may not or cannot.
   [[nodiscard]] bool reserve(const ItemCells& item, const CellPlan& plan, MayGrow may_grow = {}) {
-    return plan.kind == CellPlan::Kind::kDigits || reserve_highs(item, plan, may_grow);
+    if (plan.kind == CellPlan::Kind::kDigits || plan.kind == CellPlan::Kind::kInline) return true;
+    return reserve_highs(item, plan, may_grow);
   }
+  // Those that change their block alone need no room.
+  static bool reserve(const ItemCells::Group&, const DigitsPlan&, MayGrow) { return true; }
+  static bool reserve(const ItemCells::Group&, const InlineIncrement&, MayGrow) { return true; }
   // Promises room for edits that are done later, whatever else is done under the same stripes
   // before them: for an edit of the item after which no counter is above `largest`, or for cells of
   // a block to get these counters, none of them smaller than it is. Return the bytes that this
@@ -161,6 +200,10 @@ class SpectralLayer {
   [[nodiscard]] bool take_promised(const ItemCells& item);
   void unpromise(const ItemCells& item);
   void apply(const ItemCells& item, const CellPlan& plan);
+  void apply(const ItemCells::Group& group, const DigitsPlan& plan) {
+    plan.digits.store(blocks()[group.block]);
+  }
+  void apply(const ItemCells::Group& group, const InlineIncrement& plan);
   // Gives memory back that the item's chunks no longer need: after counts fell, or a promise.
   void trim(const ItemCells& item);
 
@@ -224,7 +267,7 @@ class SpectralLayer {
   SpectralBlock* blocks() const {
     return reinterpret_cast<SpectralBlock*>(const_cast<std::byte*>(cells_.data()));
   }
-  bool plan_digits(const ItemCells::Group& group, SpectralEditKind kind, CellPlan& plan) const;
+  bool plan_in_block(const ItemCells::Group& group, SpectralEditKind kind, CellPlan& plan) const;
   bool plan_highs(const ItemCells::Group& group, const SpectralEdit& edit, CellPlan& plan) const;
   void plan_values(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
   bool reserve_highs(const ItemCells& item, const CellPlan& plan, MayGrow may_grow);
@@ -248,7 +291,7 @@ class SpectralLayer {
 };
 
 inline void SpectralLayer::prefetch(const ItemHash& hash) const {
-  if (geometry_.layout == SpectralLayout::kBlocked) {
+  if (blocked()) {
     __builtin_prefetch(blocks() + block_of(hash), 1);
     return;
   }
