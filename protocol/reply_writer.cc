@@ -72,6 +72,18 @@ void ReplyWriter::long_header(char type, uint64_t size) {
   out_.commit(static_cast<size_t>(put_number_line(start, type, size) - start));
 }
 
+void ReplyWriter::booleans(std::string_view answers) {
+  constexpr size_t kLineBytes = 4;
+  const char* const yes = is_resp3() ? "#t\r\n" : ":1\r\n";
+  const char* const no = is_resp3() ? "#f\r\n" : ":0\r\n";
+  char* to = out_.reserve(answers.size() * kLineBytes);
+  for (const char answer : answers) {
+    std::memcpy(to, answer == '1' ? yes : no, kLineBytes);
+    to += kLineBytes;
+  }
+  out_.commit(answers.size() * kLineBytes);
+}
+
 void ReplyWriter::bulk(std::string_view bytes) {
   char* start = out_.reserve(kNumberLineBytes + bytes.size() + 2);
   char* end = put_number_line(start, '$', bytes.size());

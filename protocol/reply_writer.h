@@ -54,6 +54,8 @@ class ReplyWriter {
     if (is_resp3()) return digit_line('#', value ? 't' : 'f');
     digit_line(':', value ? '1' : '0');
   }
+  // One for each character, which is '1' or '0'.
+  void booleans(std::string_view answers);
   // Integers without an exponent, the rest as the shortest text that reads back equal; inf, -inf,
   // nan.
   void real(double value);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/reply_writer.h"
 #include "server/log.h"
 #include "server/socket_address.h"
 #include "server/worker.h"
@@ -151,12 +152,9 @@ std::string_view Connection::next_piece() {
   piece_size_ = std::min(rest.size(), kOutputPieceBytes);
   if (!chunk.booleans) return rest.substr(0, piece_size_);
   piece_size_ = std::min(rest.size(), kOutputChunkBytes / 4);  // each becomes four bytes
-  const bool resp3 = chunk.version == protocol::Version::kResp3;
   rendered_.clear();
-  for (const char answer : rest.substr(0, piece_size_)) {
-    rendered_ += answer == '1' ? (resp3 ? "#t\r\n" : ":1\r\n") : (resp3 ? "#f\r\n" : ":0\r\n");
-  }
-  return rendered_;
+  protocol::ReplyWriter(rendered_, chunk.version).booleans(rest.substr(0, piece_size_));
+  return rendered_.view();
 }
 
 void Connection::start_write() {
@@ -187,7 +185,7 @@ void Connection::on_written(int status) {
   worker_.stats().output_bytes.add(chunk.booleans ? rendered_.size() : piece_size_);
   if (chunk.sent == chunk.bytes.size()) {
     output_.pop_front();
-    rendered_ = std::string();
+    rendered_.release();
   }
   note_output();
   if (!output_.empty()) {

@@ -19,6 +19,7 @@
 
 #include <uv.h>
 
+#include "protocol/reply_buffer.h"
 #include "protocol/request_parser.h"
 #include "server/session.h"
 
@@ -102,7 +103,7 @@ class Connection {
   // Of the first chunk a piece is being written when `write_` is set.
   std::list<Chunk> output_;
   // Booleans of the first chunk that are being written, rendered.
-  std::string rendered_;
+  protocol::ReplyBuffer rendered_;
   size_t piece_size_ = 0;  // in bytes of the chunk
   std::unique_ptr<uv_write_t> write_;
   uint64_t waiting_bytes_ = 0;

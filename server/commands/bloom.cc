@@ -106,12 +106,11 @@ void add(Call& call) {
   }
 }
 
-// Adds the items from `results` on, one turn of them. True if it stopped because the filter must
-// grow first.
-bool add_turn(Call& call, BloomFilter& filter, Items items, ItemResults& results) {
-  const size_t first = results.answers.size();
-  const Items turn = turn_of(items, first);
-  HashesAhead hashes(call, filter, turn, first);
+// Adds a turn of the items from `done` on, and moves that. True if it stopped because the filter
+// must grow first.
+bool add_turn(Call& call, BloomFilter& filter, Items items, size_t& done, ItemResults& results) {
+  const Items turn = turn_of(items, done);
+  HashesAhead hashes(call, filter, turn, done);
   for (const std::string_view item : turn) {
     const AddOutcome outcome = add_item(call, filter, hashes.take(), item);
     if (outcome == AddOutcome::kNeedsLayer) return true;
@@ -119,24 +118,25 @@ bool add_turn(Call& call, BloomFilter& filter, Items items, ItemResults& results
       results.error = kFull;
       return false;
     }
-    results.answers += outcome == AddOutcome::kAdded ? '1' : '0';
+    results.answers[done++] = outcome == AddOutcome::kAdded ? '1' : '0';
   }
   return false;
 }
 
 void add_items(Call& call, Items items, const filters::BloomRequest& request, bool create) {
-  ItemResults results;
-  results.answers.reserve(items.size());
-  while (results.error.empty() && results.answers.size() < items.size()) {
+  ItemResults results{std::string(items.size(), '0'), {}};
+  size_t done = 0;
+  while (results.error.empty() && done < items.size()) {
     BloomFilter* filter =
         create ? find_or_create(call, request) : require_bloom(call, call.args[1], kNotFound);
     if (filter == nullptr) return;
-    if (add_turn(call, *filter, items, results)) {
+    if (add_turn(call, *filter, items, done, results)) {
       results.error = grow_bloom(call, call.args[1]);
     } else {
       call.yield();
     }
   }
+  results.answers.resize(done);
   reply_with(call, std::move(results));
 }
 

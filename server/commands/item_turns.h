@@ -107,7 +107,7 @@ inline void reply_with(Call& call, ItemResults results) {
   const size_t count = results.answers.size() + (results.error.empty() ? 0 : 1);
   call.reply.array(count);
   if (call.reply_compactly(results.answers, results.error)) return;
-  for (const char answer : results.answers) call.reply.boolean(answer == '1');
+  call.reply.booleans(results.answers);
   if (!results.error.empty()) call.fail(results.error);
 }
 

@@ -83,6 +83,9 @@ TEST(ReplyWriter, BooleansAreIntegersInResp2) {
   EXPECT_EQ(resp2([](ReplyWriter& w) { w.boolean(false); }), ":0\r\n");
   EXPECT_EQ(resp3([](ReplyWriter& w) { w.boolean(true); }), "#t\r\n");
   EXPECT_EQ(resp3([](ReplyWriter& w) { w.boolean(false); }), "#f\r\n");
+  EXPECT_EQ(resp2([](ReplyWriter& w) { w.booleans("101"); }), ":1\r\n:0\r\n:1\r\n");
+  EXPECT_EQ(resp3([](ReplyWriter& w) { w.booleans("011"); }), "#f\r\n#t\r\n#t\r\n");
+  EXPECT_EQ(resp2([](ReplyWriter& w) { w.booleans(""); }), "");
 }
 
 struct PrintedDouble {
