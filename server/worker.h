@@ -103,6 +103,7 @@ class Worker {
   void keep_unfinished(Connection& connection, const char* rest, size_t size);
   void plan(Connection& connection, size_t first_arg, const Command* command);
   void plan_items(Request& request);
+  void prefetch_planned();
   const Command* find_command(std::string_view name);
   Entry* find_entry(uint32_t db, std::string_view key);
   void run_batch();
@@ -152,6 +153,7 @@ class Worker {
   // Neither grows: a batch is run before it is full. Requests look into the hashes.
   std::unique_ptr<Request[]> requests_;
   size_t requests_used_ = 0;
+  size_t prefetched_ = 0;  // of them
   std::vector<filters::ItemHash> hashes_;
   // Clients repeat themselves: the last name as it was spelled, and what it meant.
   std::string last_name_;

@@ -1,6 +1,6 @@
-// Commands of many items hash each and prefetch its block some items before they use it, so that
-// the waits for memory overlap with work, whether or not the request was planned ahead. They work
-// in turns: between two of them an exclusive step may go first, and then the key is looked up
+// Commands of many items hash them and prefetch their blocks some items before they use them, so
+// that the waits for memory overlap with work, whether or not the request was planned ahead. They
+// work in turns: between two of them an exclusive step may go first, and then the key is looked up
 // again.
 #pragma once
 
@@ -29,8 +29,10 @@ inline Items turn_of(Items all, size_t first) {
 // The hashes of a turn's items, one after the other, from the plan if that has all of them. `first`
 // is the turn's place among the items of the request.
 //
-// Hashing 32 items and then using them took a tenth longer: so many prefetches in a row find no
-// free slot in the core for their misses, and what follows them waits.
+// Eight are hashed, then eight prefetched, while the eight before them are used. In a row, because
+// a prefetch holds up what follows until its address is translated, and several walk the page
+// tables side by side: one between any two items took a fifth longer. Not many more, because they
+// need a place each among the core's misses.
 template <typename Filter>
 class HashesAhead {
  public:
@@ -41,32 +43,31 @@ class HashesAhead {
       planned_ = planned.data() + first;
       return;
     }
-    for (size_t i = 0; i < std::min(kAhead, items_.size()); i++) prepare(i);
+    prepare(0);
   }
 
   // Of the next item.
   filters::ItemHash take() {
     if (planned_ != nullptr) return planned_[next_++];
-    const filters::ItemHash hash = own_[next_ % kAhead];
-    if (next_ + kAhead < items_.size()) prepare(next_ + kAhead);
-    next_++;
-    return hash;
+    if (next_ % kTogether == 0) prepare(next_ + kTogether);
+    return own_[next_++ % own_.size()];
   }
 
  private:
-  static constexpr size_t kAhead = 16;
+  static constexpr size_t kTogether = 8;
 
-  void prepare(size_t i) {
-    filters::ItemHash& hash = own_[i % kAhead];
-    hash = filter_.hash(items_[i]);
-    filter_.prefetch(hash);
+  // Those from `first` on.
+  void prepare(size_t first) {
+    const size_t end = std::min(first + kTogether, items_.size());
+    for (size_t i = first; i < end; i++) own_[i % own_.size()] = filter_.hash(items_[i]);
+    for (size_t i = first; i < end; i++) filter_.prefetch(own_[i % own_.size()]);
   }
 
   const Filter& filter_;
   const Items items_;
   size_t next_ = 0;
   const filters::ItemHash* planned_ = nullptr;
-  std::array<filters::ItemHash, kAhead> own_;
+  std::array<filters::ItemHash, 2 * kTogether> own_;
 };
 
 // Looks up the items of a request that is nothing but key and items: `look(i, filter, hash)` for
