@@ -59,14 +59,11 @@ uint64_t SpectralFilter::estimate(size_t layer_index, const ItemCells::Group& gr
 // in registers.
 [[gnu::flatten]] SpectralResult SpectralFilter::increment(const ItemHash& hash, uint64_t amount,
                                                           StripeTable& stripes,
-                                                          BeforeSpectralChange before_change,
-                                                          MayGrow may_grow) {
+                                                          const BeforeSpectralChange& before_change,
+                                                          const MayGrow& may_grow) {
   CHECK(amount >= 1 && amount <= kMaxSpectralCount);
   if (params_.explicit_dimensions()) {
-    ItemCells item;
-    layers_[0]->locate(hash, item);
-    StripeGuard guard(stripes, stripe_of(0, item));
-    return increment_cells(0, hash, item, amount, before_change, may_grow);
+    return increment_classic(hash, amount, stripes, before_change, may_grow);
   }
   const size_t newest = layers_.size() - 1;
   for (size_t i = 0;; ++i) {
@@ -79,7 +76,8 @@ uint64_t SpectralFilter::estimate(size_t layer_index, const ItemCells::Group& gr
 
 SpectralResult SpectralFilter::increment_block(size_t layer_index, const ItemHash& hash,
                                                const ItemCells::Group& group, uint64_t amount,
-                                               BeforeSpectralChange hook, MayGrow may_grow) {
+                                               const BeforeSpectralChange& hook,
+                                               const MayGrow& may_grow) {
   const SpectralLayer& layer = *layers_[layer_index];
   if (amount == 1) {
     const SpectralEditKind kind = increment_edit(1).kind;
@@ -92,16 +90,36 @@ SpectralResult SpectralFilter::increment_block(size_t layer_index, const ItemHas
       return increment_here(layer_index, hash, group, inlined, 1, hook, may_grow);
     }
   }
+  return increment_any(layer_index, hash, group, amount, hook, may_grow);
+}
+
+// These two are apart from the rest, which is small and quick without them: an ItemCells takes 6 KB
+// of the stack.
+[[gnu::noinline]] SpectralResult SpectralFilter::increment_any(
+    size_t layer_index, const ItemHash& hash, const ItemCells::Group& group, uint64_t amount,
+    const BeforeSpectralChange& hook, const MayGrow& may_grow) {
   ItemCells item;
   item.count = 1;
   item.groups[0] = group;
   return increment_cells(layer_index, hash, item, amount, hook, may_grow);
 }
 
-// Any item by any amount. Apart from the rest, which is small and quick without it.
-[[gnu::noinline]] SpectralResult SpectralFilter::increment_cells(
-    size_t layer_index, const ItemHash& hash, const ItemCells& item, uint64_t amount,
-    BeforeSpectralChange hook, MayGrow may_grow) {
+[[gnu::noinline]] SpectralResult SpectralFilter::increment_classic(const ItemHash& hash,
+                                                                   uint64_t amount,
+                                                                   StripeTable& stripes,
+                                                                   const BeforeSpectralChange& hook,
+                                                                   const MayGrow& may_grow) {
+  ItemCells item;
+  layers_[0]->locate(hash, item);
+  StripeGuard guard(stripes, stripe_of(0, item));
+  return increment_cells(0, hash, item, amount, hook, may_grow);
+}
+
+// Any item by any amount.
+SpectralResult SpectralFilter::increment_cells(size_t layer_index, const ItemHash& hash,
+                                               const ItemCells& item, uint64_t amount,
+                                               const BeforeSpectralChange& hook,
+                                               const MayGrow& may_grow) {
   CellPlan plan;
   layers_[layer_index]->plan_any(item, increment_edit(amount), plan);
   if (!plan.possible) return {SpectralStatus::kOverflow, plan.before};
@@ -109,7 +127,8 @@ SpectralResult SpectralFilter::increment_block(size_t layer_index, const ItemHas
 }
 
 SpectralResult SpectralFilter::add_if_absent(const ItemHash& hash, StripeTable& stripes,
-                                             BeforeSpectralChange before_change, MayGrow may_grow) {
+                                             const BeforeSpectralChange& before_change,
+                                             const MayGrow& may_grow) {
   ItemCells item;
   const size_t newest = layers_.size() - 1;
   for (size_t i = 0; i < newest; ++i) {
@@ -127,7 +146,8 @@ SpectralResult SpectralFilter::add_if_absent(const ItemHash& hash, StripeTable& 
 }
 
 SpectralResult SpectralFilter::decrement(const ItemHash& hash, uint64_t amount,
-                                         StripeTable& stripes, BeforeSpectralChange before_change) {
+                                         StripeTable& stripes,
+                                         const BeforeSpectralChange& before_change) {
   CHECK(amount >= 1 && amount <= kMaxSpectralCount);
   if (params_.policy() == SpectralPolicy::kMinimalIncrease) {
     return {SpectralStatus::kNoDecrements, 0};
@@ -148,7 +168,8 @@ SpectralResult SpectralFilter::decrement(const ItemHash& hash, uint64_t amount,
 template <typename Place, typename Plan>
 SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash& hash,
                                               const Place& place, const Plan& plan, uint64_t amount,
-                                              BeforeSpectralChange hook, MayGrow may_grow) {
+                                              const BeforeSpectralChange& hook,
+                                              const MayGrow& may_grow) {
   SpectralLayer& layer = *layers_[layer_index];
   int64_t items = 0;
   if (plan.before == 0) {
@@ -173,7 +194,7 @@ SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash
 
 SpectralResult SpectralFilter::decrement_here(size_t layer_index, const ItemHash& hash,
                                               const ItemCells& item, const CellPlan& plan,
-                                              uint64_t amount, BeforeSpectralChange hook) {
+                                              uint64_t amount, const BeforeSpectralChange& hook) {
   SpectralLayer& layer = *layers_[layer_index];
   if (!layer.reserve(item, plan)) return {SpectralStatus::kNoMemory, plan.before};
   // The cells first: remove_item() looks at how many are left.

@@ -81,7 +81,8 @@ struct SpectralChange {
 };
 
 // A borrowed callable that takes the changes of one step. It runs under the stripes, after all
-// checks and before any cell changes, and must not wait for anything.
+// checks and before any cell changes, and must not wait for anything. Handed on by reference, as is
+// MayGrow: a copy is stored as two words and loaded as one pair, for which the core waits.
 class BeforeSpectralChange {
  public:
   using Changes = std::span<const SpectralChange>;
@@ -159,17 +160,19 @@ class SpectralFilter {
   uint64_t count(const ItemHash& hash, StripeTable& stripes) const;
   // What makes counts larger may need memory for their high parts, and asks for it first.
   SpectralResult increment(const ItemHash& hash, uint64_t amount, StripeTable& stripes,
-                           BeforeSpectralChange before_change = {}, MayGrow may_grow = {});
+                           const BeforeSpectralChange& before_change = {},
+                           const MayGrow& may_grow = {});
   // Counts the item once if its count is 0.
   SpectralResult add_if_absent(const ItemHash& hash, StripeTable& stripes,
-                               BeforeSpectralChange before_change = {}, MayGrow may_grow = {});
+                               const BeforeSpectralChange& before_change = {},
+                               const MayGrow& may_grow = {});
   SpectralResult decrement(const ItemHash& hash, uint64_t amount, StripeTable& stripes,
-                           BeforeSpectralChange before_change = {});
+                           const BeforeSpectralChange& before_change = {});
   // All or nothing, as one step under all stripes of the items. On kOk `counts` holds the count of
   // each item after its own increment.
   SpectralResult increment_all(std::span<const SpectralIncrement> items, std::span<uint64_t> counts,
-                               StripeTable& stripes, BeforeSpectralChange before_change = {},
-                               MayGrow may_grow = {});
+                               StripeTable& stripes, const BeforeSpectralChange& before_change = {},
+                               const MayGrow& may_grow = {});
   // Gives back all memory of extensions that is not needed, chunk by chunk under its stripe. Of a
   // large filter some chunks at a time: `count` of them from the number `first` on, where the
   // chunks of all layers are numbered in a row. Returns with which to go on; 0: all is done.
@@ -257,15 +260,22 @@ class SpectralFilter {
   // what the layer wants to know of the item to apply such a plan.
   template <typename Place, typename Plan>
   SpectralResult increment_here(size_t layer_index, const ItemHash& hash, const Place& place,
-                                const Plan& plan, uint64_t amount, BeforeSpectralChange hook,
-                                MayGrow may_grow);
+                                const Plan& plan, uint64_t amount, const BeforeSpectralChange& hook,
+                                const MayGrow& may_grow);
   SpectralResult increment_block(size_t layer_index, const ItemHash& hash,
                                  const ItemCells::Group& group, uint64_t amount,
-                                 BeforeSpectralChange hook, MayGrow may_grow);
+                                 const BeforeSpectralChange& hook, const MayGrow& may_grow);
+  SpectralResult increment_any(size_t layer_index, const ItemHash& hash,
+                               const ItemCells::Group& group, uint64_t amount,
+                               const BeforeSpectralChange& hook, const MayGrow& may_grow);
+  SpectralResult increment_classic(const ItemHash& hash, uint64_t amount, StripeTable& stripes,
+                                   const BeforeSpectralChange& hook, const MayGrow& may_grow);
   SpectralResult increment_cells(size_t layer_index, const ItemHash& hash, const ItemCells& item,
-                                 uint64_t amount, BeforeSpectralChange hook, MayGrow may_grow);
+                                 uint64_t amount, const BeforeSpectralChange& hook,
+                                 const MayGrow& may_grow);
   SpectralResult decrement_here(size_t layer_index, const ItemHash& hash, const ItemCells& item,
-                                const CellPlan& plan, uint64_t amount, BeforeSpectralChange hook);
+                                const CellPlan& plan, uint64_t amount,
+                                const BeforeSpectralChange& hook);
   SpectralEdit increment_edit(uint64_t amount) const;
   [[nodiscard]] bool raise_sum(uint64_t amount) { return totals_.added.take_all(amount); }
   void lower_sum(uint64_t amount);

@@ -314,7 +314,8 @@ uint64_t SpectralLayer::extension_growth(const ItemCells& item, const CellPlan& 
   return growth;
 }
 
-bool SpectralLayer::reserve_highs(const ItemCells& item, const CellPlan& plan, MayGrow may_grow) {
+bool SpectralLayer::reserve_highs(const ItemCells& item, const CellPlan& plan,
+                                  const MayGrow& may_grow) {
   const uint64_t growth = extension_growth(item, plan);
   if (growth == 0) return true;
   // Groups of one chunk share its arena: each is made ready for all of them.

@@ -182,13 +182,16 @@ class SpectralLayer {
     return kIncrementsInline && increment_inline(blocks()[group.block], group.cells, plan);
   }
   // Asks only if memory has to be taken; then false if it may not or cannot.
-  [[nodiscard]] bool reserve(const ItemCells& item, const CellPlan& plan, MayGrow may_grow = {}) {
+  [[nodiscard]] bool reserve(const ItemCells& item, const CellPlan& plan,
+                             const MayGrow& may_grow = {}) {
     if (plan.kind == CellPlan::Kind::kDigits || plan.kind == CellPlan::Kind::kInline) return true;
     return reserve_highs(item, plan, may_grow);
   }
   // Those that change their block alone need no room.
-  static bool reserve(const ItemCells::Group&, const DigitsPlan&, MayGrow) { return true; }
-  static bool reserve(const ItemCells::Group&, const InlineIncrement&, MayGrow) { return true; }
+  static bool reserve(const ItemCells::Group&, const DigitsPlan&, const MayGrow&) { return true; }
+  static bool reserve(const ItemCells::Group&, const InlineIncrement&, const MayGrow&) {
+    return true;
+  }
   // Promises room for edits that are done later, whatever else is done under the same stripes
   // before them: for an edit of the item after which no counter is above `largest`, or for cells of
   // a block to get these counters, none of them smaller than it is. Return the bytes that this
@@ -270,7 +273,7 @@ class SpectralLayer {
   bool plan_in_block(const ItemCells::Group& group, SpectralEditKind kind, CellPlan& plan) const;
   bool plan_highs(const ItemCells::Group& group, const SpectralEdit& edit, CellPlan& plan) const;
   void plan_values(const ItemCells& item, const SpectralEdit& edit, CellPlan& plan) const;
-  bool reserve_highs(const ItemCells& item, const CellPlan& plan, MayGrow may_grow);
+  bool reserve_highs(const ItemCells& item, const CellPlan& plan, const MayGrow& may_grow);
   void apply_to_block(uint64_t index, const CellPlan& plan);
   uint64_t extension_growth(const ItemCells& item, const CellPlan& plan) const;
   template <typename Change>

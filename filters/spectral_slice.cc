@@ -43,8 +43,8 @@ class SpectralFilter::Slice {
   }
 
   // Everything that may be refused. If it is, nothing has changed.
-  SpectralResult prepare(MayGrow may_grow);
-  void commit(std::span<uint64_t> counts, BeforeSpectralChange before_change);
+  SpectralResult prepare(const MayGrow& may_grow);
+  void commit(std::span<uint64_t> counts, const BeforeSpectralChange& before_change);
 
  private:
   struct Home {
@@ -73,7 +73,7 @@ class SpectralFilter::Slice {
   uint64_t promise_block(std::span<const Touch> touches);
   bool take_promised();
   void unpromise_all();
-  SpectralStatus promise_all(uint64_t total, MayGrow may_grow);
+  SpectralStatus promise_all(uint64_t total, const MayGrow& may_grow);
   void trim_all();
   SpectralLayer& located(const SpectralChange& change) {
     SpectralLayer& layer = *filter_.layers_[change.layer];
@@ -184,7 +184,7 @@ bool SpectralFilter::Slice::take_promised() {
   });
 }
 
-SpectralStatus SpectralFilter::Slice::promise_all(uint64_t total, MayGrow may_grow) {
+SpectralStatus SpectralFilter::Slice::promise_all(uint64_t total, const MayGrow& may_grow) {
   std::optional<uint64_t> more = promise_guess(total);
   if (more && *more != 0 && changes_.size() * most_groups() <= kMostTouches) {
     unpromise_all();
@@ -203,7 +203,7 @@ void SpectralFilter::Slice::trim_all() {
   for (const SpectralChange& change : changes_) located(change).trim(cells_);
 }
 
-SpectralResult SpectralFilter::Slice::prepare(MayGrow may_grow) {
+SpectralResult SpectralFilter::Slice::prepare(const MayGrow& may_grow) {
   uint64_t total = 0;
   for (const SpectralIncrement& item : items_) {
     total += item.amount;  // at most 2^64 - 2: both are below 2^63
@@ -227,7 +227,8 @@ SpectralResult SpectralFilter::Slice::prepare(MayGrow may_grow) {
   return {status, 0};
 }
 
-void SpectralFilter::Slice::commit(std::span<uint64_t> counts, BeforeSpectralChange before_change) {
+void SpectralFilter::Slice::commit(std::span<uint64_t> counts,
+                                   const BeforeSpectralChange& before_change) {
   before_change(changes_);
   CellPlan plan;
   for (size_t i = 0; i < changes_.size(); ++i) {
@@ -243,7 +244,8 @@ void SpectralFilter::Slice::commit(std::span<uint64_t> counts, BeforeSpectralCha
 
 SpectralResult SpectralFilter::increment_all(std::span<const SpectralIncrement> items,
                                              std::span<uint64_t> counts, StripeTable& stripes,
-                                             BeforeSpectralChange before_change, MayGrow may_grow) {
+                                             const BeforeSpectralChange& before_change,
+                                             const MayGrow& may_grow) {
   CHECK(counts.size() >= items.size());
   if (items.empty()) return {SpectralStatus::kOk, 0};
   Slice slice(*this, items);
