@@ -287,11 +287,16 @@ void RequestParser::save_args(const char* data, size_t first, std::vector<std::s
   args.resize(first);
 }
 
-// Puts the arguments of earlier calls before those of this one, and gives their memory back.
+// Puts the arguments of earlier calls before those of this one, and gives their memory back. Those
+// of this one are few: what has come since the last time.
 void RequestParser::restore_args(const char* data, size_t first,
                                  std::vector<std::string_view>& args) {
-  args.insert(args.begin() + static_cast<std::ptrdiff_t>(first), saved_.size(), {});
-  for (const SavedArg& saved : saved_) args[first++] = {data + saved.offset, saved.size};
+  const std::vector<std::string_view> latest(args.begin() + static_cast<std::ptrdiff_t>(first),
+                                             args.end());
+  args.resize(first);
+  args.reserve(first + saved_.size() + latest.size());
+  for (const SavedArg& saved : saved_) args.emplace_back(data + saved.offset, saved.size);
+  args.insert(args.end(), latest.begin(), latest.end());
   std::vector<SavedArg>().swap(saved_);
 }
 
