@@ -287,22 +287,18 @@ void RequestParser::save_args(const char* data, size_t first, std::vector<std::s
   args.resize(first);
 }
 
-// Puts the arguments of earlier calls before those of this one, and gives their memory back. Those
-// of this one are few: what has come since the last time.
+// Puts the arguments of earlier calls before those of this one, and gives their memory back.
 void RequestParser::restore_args(const char* data, size_t first,
                                  std::vector<std::string_view>& args) {
-  const std::vector<std::string_view> latest(args.begin() + static_cast<std::ptrdiff_t>(first),
-                                             args.end());
-  args.resize(first);
-  args.reserve(first + saved_.size() + latest.size());
+  const auto latest = static_cast<std::ptrdiff_t>(args.size());
   for (const SavedArg& saved : saved_) args.emplace_back(data + saved.offset, saved.size);
-  args.insert(args.end(), latest.begin(), latest.end());
-  std::vector<SavedArg>().swap(saved_);
+  std::rotate(args.begin() + static_cast<std::ptrdiff_t>(first), args.begin() + latest, args.end());
+  decltype(saved_)().swap(saved_);
 }
 
 ParseStatus RequestParser::fail(std::string_view error) {
   error_ = error;
-  std::vector<SavedArg>().swap(saved_);
+  decltype(saved_)().swap(saved_);
   return ParseStatus::kError;
 }
 

@@ -37,6 +37,8 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/large_allocator.h"
+
 namespace iris::protocol {
 
 struct RequestLimits {
@@ -115,7 +117,7 @@ class RequestParser {
   void restore_args(const char* data, size_t first, std::vector<std::string_view>& args);
   ParseStatus fail(std::string_view error);
 
-  std::vector<SavedArg> saved_;
+  std::vector<SavedArg, LargeAllocator<SavedArg>> saved_;
   size_t position_ = 0;      // of the line to read next
   size_t line_scanned_ = 0;  // so many bytes of that line hold no end of line
   uint64_t wanted_ = 0;      // arguments to come; 0 when not inside an array

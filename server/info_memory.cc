@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "filters/cell_memory.h"
 #include "server/info_clients.h"
 #include "server/info_sections.h"
 #include "server/text.h"
@@ -67,8 +66,8 @@ void script_fields(InfoText& text) {
 
 void fragmentation_fields(InfoText& text, const AllocatorFigures& allocator, uint64_t used,
                           uint64_t rss) {
-  // Large filters are mapped beside the allocator: they are no overhead of the process.
-  const uint64_t explained = allocator.resident + filters::CellMemory::mapped_bytes();
+  // What is mapped beside the allocator, mostly large filters, is no overhead of the process.
+  const uint64_t explained = allocator.resident + mapped_bytes();
   excess_fields(text, "allocator_frag", allocator.active, allocator.allocated);
   excess_fields(text, "allocator_rss", allocator.resident, allocator.active);
   excess_fields(text, "rss_overhead", rss, explained);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "filters/cell_memory.h"
+#include "protocol/large_allocator.h"
 
 #if defined(IRIS_JEMALLOC)
 #include <jemalloc/jemalloc.h>
@@ -104,6 +105,10 @@ void purge_allocator() {
 
 #endif
 
+uint64_t mapped_bytes() {
+  return filters::CellMemory::mapped_bytes() + protocol::LargeMemory::mapped_bytes();
+}
+
 uint64_t resident_bytes() {
   uint64_t total_pages = 0;
   uint64_t resident_pages = 0;
@@ -116,7 +121,7 @@ uint64_t resident_bytes() {
 
 uint64_t Memory::used_bytes() const {
   return sampled_.load(std::memory_order_relaxed) + announced_.load(std::memory_order_relaxed) +
-         filters::CellMemory::mapped_bytes();
+         mapped_bytes();
 }
 
 uint64_t Memory::counted_bytes() const {

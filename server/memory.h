@@ -2,7 +2,8 @@
 //
 //   used = what the allocator had given out at the last sample (10 a second; asking it is slow)
 //        + what was asked for since then, as announced by those who asked
-//        + what is mapped for large filters, counted to the byte by filters/cell_memory
+//        + what is mapped, for large filters (filters/cell_memory.h) and for large requests
+//          (protocol/large_allocator.h), both counted to the byte
 #pragma once
 
 #include <atomic>
@@ -25,6 +26,8 @@ std::string allocator_name();
 std::string allocator_report();
 // Gives unused pages back to the system.
 void purge_allocator();
+// What is mapped beside the allocator.
+uint64_t mapped_bytes();
 // Resident memory of this process as the kernel counts it.
 uint64_t resident_bytes();
 

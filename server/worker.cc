@@ -266,7 +266,7 @@ void Worker::read_requests(Connection& connection) {
 }
 
 char* Worker::gathered_input(Connection& connection, size_t& size) {
-  std::string& unfinished = connection.unfinished_input();
+  Connection::Input& unfinished = connection.unfinished_input();
   if (unfinished.empty()) {
     size = connection.fresh_size;
     return connection.fresh_data;
@@ -277,7 +277,7 @@ char* Worker::gathered_input(Connection& connection, size_t& size) {
 }
 
 void Worker::keep_unfinished(Connection& connection, const char* rest, size_t size) {
-  std::string& unfinished = connection.unfinished_input();
+  Connection::Input& unfinished = connection.unfinished_input();
   if (unfinished.size() == size) {
     if (size == 0) return;
   } else {
@@ -287,7 +287,7 @@ void Worker::keep_unfinished(Connection& connection, const char* rest, size_t si
       // Requests of this batch look into the bytes that are about to move.
       run_batch();
       unfinished.erase(0, unfinished.size() - size);
-      if (size == 0) unfinished = std::string();
+      if (size == 0) unfinished = Connection::Input();
     }
     connection.progress_ms = dispatcher_.now_ms();
     connection.progress_bytes = size;

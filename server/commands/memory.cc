@@ -6,7 +6,6 @@
 
 #include <tsl/robin_map.h>
 
-#include "filters/cell_memory.h"
 #include "server/call.h"
 #include "server/command_help.h"
 #include "server/commands/families.h"
@@ -71,7 +70,7 @@ MemoryFigures current_figures(Engine& engine) {
   figures.peak_bytes = std::max(engine.memory.peak_bytes(), figures.used_bytes);
   figures.limit_bytes = engine.config.maxmemory_bytes;
   figures.resident_bytes = resident_bytes();
-  figures.mapped_bytes = filters::CellMemory::mapped_bytes();
+  figures.mapped_bytes = mapped_bytes();
   for (const auto& client : engine.clients.list()) {
     figures.clients++;
     figures.client_buffers_bytes += client->input_bytes.load(std::memory_order_relaxed) +

@@ -13,7 +13,7 @@ struct MemoryFigures {
   uint64_t peak_bytes = 0;
   uint64_t limit_bytes = 0;     // maxmemory; 0: none
   uint64_t resident_bytes = 0;  // of the process, as the kernel counts
-  uint64_t mapped_bytes = 0;    // for large filters, past the allocator
+  uint64_t mapped_bytes = 0;    // for what is large, past the allocator
   uint64_t clients = 0;
   uint64_t client_buffers_bytes = 0;
   AllocatorFigures allocator;
