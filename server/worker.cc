@@ -28,9 +28,10 @@ constexpr size_t kBatchRequests = 128;
 // address is translated, which in a large filter takes a walk through the page tables. Eight in a
 // row walk side by side: 3 % less time for a request than one prefetch after each was parsed.
 constexpr size_t kPrefetchedTogether = 8;
-// Items of one request that are planned, and of a whole batch.
+// Items of one request that are planned, and of a whole batch. Each brings a cache line or two: 512
+// of them filled a first cache of 32 KB and drove each other out before they were used.
 constexpr size_t kPlannedItems = 32;
-constexpr size_t kBatchItems = 512;
+constexpr size_t kBatchItems = 128;
 // Replies beyond this are sent before the tick goes on.
 constexpr size_t kOutputBytes = 1 << 20;
 constexpr uint64_t kRoundMs = 1000;
@@ -375,12 +376,11 @@ void Worker::prefetch_planned() {
     const Request& request = requests_[prefetched_];
     const PlannedWork& planned = request.planned;
     if (planned.value == nullptr) continue;
-    // For requests of many items this cost more than it brought.
-    const bool changes_one = planned.hashes.size() == 1 && request.command->has(kWrite);
+    const bool changes = request.command->has(kWrite);
     const auto prefetch = [&](const auto& filter) {
       for (const filters::ItemHash& hash : planned.hashes) {
         filter.prefetch(hash);
-        if (changes_one) engine_.stripes.prefetch(filter.stripe_of(hash));
+        if (changes) engine_.stripes.prefetch(filter.stripe_of(hash));
       }
     };
     if (planned.value->kind() == ValueKind::kBloom) {
