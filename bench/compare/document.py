@@ -10,6 +10,13 @@ def table(header, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
+def bulk(medians, items):
+    rows = [(NAMES[server], command, what, f"{figure:.3f}")
+            for (server, command, what), figure in medians.items()]
+    return (f"One command with {items:,} items of 12 bytes, parsing and reply included.\n\n" +
+            table(("server", "command", "of", "server CPU, us an item"), rows))
+
+
 def targets(title, wanted):
     rows = []
     for target in wanted:

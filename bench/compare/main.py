@@ -1,9 +1,9 @@
 """Iris measured beside redis-server (and the yardsticks, and RedisBloom, if they are there), in one
 run on this machine; writes docs/performance.md and its charts.
 
-  cases.py, ping.py, latency.py, memory.py, threads.py   what is measured
-  servers.py, load.py, machine.py                        what it is measured with
-  targets.py, document.py, charts.py, svg.py             what is told
+  cases.py, bulk.py, ping.py, latency.py, memory.py, threads.py   what is measured
+  servers.py, load.py, machine.py                                 what it is measured with
+  targets.py, document.py, charts.py, svg.py                      what is told
 """
 
 import argparse
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 
+import bulk
 import cases
 import charts
 import document
@@ -91,6 +92,8 @@ def measure_servers(options, results):
         everything = cases.all_cases(running)
         medians = cases.measure(everything, running, loadgen, options.rounds, options.seconds)
         results["medians"] = medians
+        results["bulk_items"] = 100_000 if options.quick else 1_000_000
+        results["bulk"] = bulk.measure(running, 2 * options.rounds, results["bulk_items"])
         pair = [case for case in everything if (case.server, case.label) in LATENCY_PAIR]
         results["latency"], results["rates"] = latency.half_rate(
             loadgen, running, pair, medians, options.rounds, 3 * options.seconds)
@@ -142,13 +145,15 @@ def text_of(options, results, others):
         "Of server CPU time a request, unless the line says otherwise.",
         document.targets("Bloom filters far beyond the cache",
                          targets.hot_path(medians, pipelines)),
-        document.targets("Many items, counting, size", targets.other_commands(medians, pipelines)),
+        document.targets("Many items, counting, size", targets.other_commands(medians, pipelines) +
+                         targets.bulk(results["bulk"], results["bulk_items"])),
         document.targets("Latency", targets.latency(results["latency"])),
         document.targets("PING by redis-benchmark", targets.ping(results["ping"])),
         document.targets("Threads", targets.threads(results["threads"])),
         "## Every command",
         document.commands(medians, pipelines),
         *(["### Beside RedisBloom", bloom] if bloom else []),
+        "### Very many items", document.bulk(results["bulk"], results["bulk_items"]),
         "![Throughput by pipeline depth](throughput.svg)",
         "## Latency", document.latency(results["latency"], results["rates"]),
         "![Latency by rate](latency.svg)",
@@ -183,9 +188,10 @@ def write(options, results, others):
 def save_raw(results):
     """For whoever wants to look closer."""
     os.makedirs(QUICK_OUTPUT, exist_ok=True)
-    medians = {" | ".join(map(str, key)): value for key, value in results["medians"].items()}
+    by_text = {name: {" | ".join(map(str, key)): value for key, value in results[name].items()}
+               for name in ("medians", "bulk")}
     with open(f"{QUICK_OUTPUT}/results.json", "w", encoding="utf-8") as file:
-        json.dump({**results, "medians": medians}, file, indent=1, default=dataclasses.asdict)
+        json.dump({**results, **by_text}, file, indent=1, default=dataclasses.asdict)
 
 
 def main():

@@ -7,7 +7,7 @@ LARGE = ("10M", "100M")
 FLOOR_LIMIT = {1: 1.06}
 GET_LIMIT = {16: 0.36, 100: 0.22}
 HOT_LIMIT, COUNTING_LIMIT, SIZE_LIMIT = 1.25, 1.3, 1.4
-ITEM_LIMIT_US = 0.06
+ITEM_LIMIT_US, BULK_LIMIT_US = 0.06, 0.1
 PING_LIMIT = {1: 1.0, 16: 0.65, 100: 0.40}
 THREADS_LEAST = 1.8
 
@@ -73,6 +73,11 @@ def other_commands(medians, pipelines):
             f"{command}, P=100: 100M beside 10k", SIZE_LIMIT,
             ratio(medians, ("iris", f"{command} 100M", 100), ("iris", f"{command} 10k", 100))))
     return targets
+
+
+def bulk(medians, items):
+    return [Target(f"{command} of {items:,}, {what}: us an item", BULK_LIMIT_US, figure)
+            for (server, command, what), figure in medians.items() if server == "iris"]
 
 
 def latency(figures):
