@@ -155,6 +155,25 @@ TEST_P(InfoTest, MemoryFiguresFollowTheData) {
       [&] { return info_integer(client(), "memory", "used_memory") < before + (2 << 20); }));
 }
 
+// What it has sent so far, and where its items are: neither is memory that the allocator knows of.
+TEST_P(InfoTest, AnUnfinishedRequestCountsAsUsedMemory) {
+  IRIS_ONLY();
+  start();
+  constexpr int kItems = 1'000'000;
+  std::string request = "*" + std::to_string(kItems + 3) + "\r\n$7\r\nBF.MADD\r\n$1\r\nf\r\n";
+  for (int i = 0; i < kItems; ++i) request += "$4\r\nitem\r\n";
+  const int64_t before = info_integer(client(), "memory", "used_memory");
+  RespClient slow = connect();
+  ASSERT_TRUE(slow.send(request));
+  const int64_t least = static_cast<int64_t>(request.size()) + 16 * kItems;
+  EXPECT_TRUE(wait_until(
+      [&] { return info_integer(client(), "memory", "used_memory") >= before + least; }));
+  slow.close();
+  // The worker keeps the room for the arguments of one tick.
+  EXPECT_TRUE(wait_until(
+      [&] { return info_integer(client(), "memory", "used_memory") < before + least / 4; }));
+}
+
 TEST_P(InfoTest, ModulesNamesTheFiltersForExporters) {
   IRIS_ONLY();
   start();
