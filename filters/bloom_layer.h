@@ -70,7 +70,7 @@ class BloomLayer {
   // For loaders, merge and replay, which have the layer alone.
   std::span<std::byte> cells() { return {cells_.data(), geometry_.cell_bytes()}; }
   std::span<const std::byte> cells() const { return {cells_.data(), geometry_.cell_bytes()}; }
-  void set_item_count(uint64_t count) { items_->set(count); }
+  void set_item_count(uint64_t count) { items_->set(count, geometry_.capacity, count); }
   void add_to_item_count(uint64_t more);
   // Sets every bit that `other` has; the geometries must be equal.
   void unite(const BloomLayer& other);

@@ -19,14 +19,13 @@ void BoundedCounter::for_each_purse(Visit&& visit) const {
 
 // At least `least` and up to `most`, or nothing.
 uint64_t BoundedCounter::take_shared(uint64_t least, uint64_t most) {
-  std::atomic<uint64_t>& all_taken = shared().taken;
-  uint64_t taken = all_taken.load(std::memory_order_relaxed);
-  uint64_t granted = 0;
+  int64_t room = shared().room.load(std::memory_order_relaxed);
+  int64_t granted = 0;
   do {
-    if (taken >= limit_ || limit_ - taken < least) return 0;
-    granted = std::min(most, limit_ - taken);
-  } while (!all_taken.compare_exchange_weak(taken, taken + granted, std::memory_order_relaxed));
-  return granted;
+    if (room <= 0 || static_cast<uint64_t>(room) < least) return 0;
+    granted = static_cast<int64_t>(std::min(most, static_cast<uint64_t>(room)));
+  } while (!shared().room.compare_exchange_weak(room, room - granted, std::memory_order_relaxed));
+  return static_cast<uint64_t>(granted);
 }
 
 // How much to carry to the purse beside what is wanted.
@@ -34,8 +33,8 @@ uint64_t BoundedCounter::spare_for(uint64_t wanted) const {
   if (wanted > kMostWanted) return 0;
   const uint64_t spare = std::min(kSpare * wanted, kMostWanted);
   const uint64_t purses = spread_ == nullptr ? 1 : kPurses;
-  const uint64_t taken = shared().taken.load(std::memory_order_relaxed);
-  return taken < limit_ && limit_ - taken > 4 * purses * spare ? spare : 0;
+  const int64_t room = shared().room.load(std::memory_order_relaxed);
+  return room > static_cast<int64_t>(4 * purses * spare) ? spare : 0;
 }
 
 // Counts what was taken, and puts what was not used into the purse.
@@ -85,7 +84,7 @@ uint64_t BoundedCounter::collect(uint64_t wanted) {
 }
 
 void BoundedCounter::change(int64_t by) {
-  shared().taken.fetch_add(static_cast<uint64_t>(by), std::memory_order_relaxed);
+  change_room(-by);
   shared().base.fetch_add(static_cast<uint64_t>(by), std::memory_order_release);
 }
 
@@ -97,10 +96,11 @@ uint64_t BoundedCounter::count() const {
   return count;
 }
 
-void BoundedCounter::set(uint64_t count, uint64_t taken) {
+void BoundedCounter::set(uint64_t count, uint64_t limit, uint64_t taken) {
   for_each_purse([](std::atomic<uint64_t>& purse) { purse.store(0, std::memory_order_relaxed); });
   shared().base.store(count, std::memory_order_relaxed);
-  shared().taken.store(taken, std::memory_order_relaxed);
+  const auto most = static_cast<int64_t>(std::min(limit, kNoLimit));
+  shared().room.store(most - static_cast<int64_t>(taken), std::memory_order_relaxed);
 }
 
 void BoundedCounter::spread() {
@@ -109,7 +109,7 @@ void BoundedCounter::spread() {
   std::unique_ptr<Spread> spread(new (std::nothrow) Spread);
   if (spread == nullptr) return;
   spread->shared.base = count();
-  spread->shared.taken = shared_.taken.load();
+  spread->shared.room = shared_.room.load();
   spread_ = std::move(spread);
 }
 

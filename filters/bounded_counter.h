@@ -6,8 +6,8 @@
 // is left below the limit is handed out some at a time, into purses, and each thread pays from the
 // purse that it was given:
 //
-//     taken  <-- 17 times what is wanted --  purse 0   left | used
-//            <-----------------------------  purse 1   left | used
+//     room   --- 17 times what is wanted ->  purse 0   left | used
+//            ----------------------------->  purse 1   left | used
 //                                            ...
 //     count() = base + all used
 //
@@ -19,10 +19,10 @@
 // Threads: all but set() and spread() are concurrent.
 //
 // Invariants
-//   1. By take() and take_all() taken never passes the limit, and count() never falls.
-//   2. taken = count() + all left - all that was freed, but for what a thread is just carrying to
-//      its purse. Who looks for the last of it in that moment may miss it; so near the end nothing
-//      is carried that was not asked for.
+//   1. By take() and take_all() the room never falls below 0, and count() never falls.
+//   2. limit = room + all left + count() - all that was freed, but for what a thread is just
+//      carrying to its purse. Who looks for the last of it in that moment may miss it; so near the
+//      end nothing is carried that was not asked for.
 //   3. Who sees the change of one thread sees all changes that this thread saw before it: count()
 //      reads the base first, and only the base is ever lowered.
 #pragma once
@@ -39,22 +39,23 @@ class BoundedCounter {
  public:
   // The most for take().
   static constexpr uint64_t kMostWanted = 1024;
+  // Where there is no limit, kNoLimit; a greater one is the same.
+  static constexpr uint64_t kNoLimit = INT64_MAX;
 
-  explicit BoundedCounter(uint64_t limit) : limit_(limit) {}
+  explicit BoundedCounter(uint64_t limit) { set(0, limit, 0); }
 
   // Raises the number by up to `wanted`; returns by how much.
   [[nodiscard]] uint64_t take(uint64_t wanted) { return pay(wanted) ? wanted : take_more(wanted); }
   // By `wanted`, which may be any number, or not at all.
   [[nodiscard]] bool take_all(uint64_t wanted) { return pay(wanted) || take_all_more(wanted); }
   // Leaves the number as it is, and lets it grow by so much more.
-  void free(uint64_t amount) { shared().taken.fetch_sub(amount, std::memory_order_relaxed); }
-  // Moves it, and with it what is taken, wherever the limit is.
+  void free(uint64_t amount) { change_room(static_cast<int64_t>(amount)); }
+  // Moves it, and with it the room, wherever the limit is.
   void change(int64_t by);
 
   uint64_t count() const;
-  // Sets it, of which so much is taken.
-  void set(uint64_t count, uint64_t taken);
-  void set(uint64_t count) { set(count, count); }
+  // Sets it, with so much of the limit taken: by a merge even more than all.
+  void set(uint64_t count, uint64_t limit, uint64_t taken);
 
   // A line for each thread, a kilobyte in all: for what is large. Without the memory it goes on as
   // it is.
@@ -69,7 +70,7 @@ class BoundedCounter {
   static constexpr uint64_t kMostUsed = uint64_t{1} << (kUsedBits - 1);
 
   struct Shared {
-    std::atomic<uint64_t> taken{0};
+    std::atomic<int64_t> room{0};  // below the limit, and not in a purse
     std::atomic<uint64_t> base{0};
   };
   struct alignas(64) Purse {
@@ -104,12 +105,12 @@ class BoundedCounter {
 
   uint64_t take_more(uint64_t wanted);
   bool take_all_more(uint64_t wanted);
+  void change_room(int64_t by) { shared().room.fetch_add(by, std::memory_order_relaxed); }
   uint64_t take_shared(uint64_t least, uint64_t most);
   uint64_t spare_for(uint64_t wanted) const;
   uint64_t collect(uint64_t wanted);
   void book(uint64_t taken, uint64_t unused);
 
-  const uint64_t limit_;
   std::unique_ptr<Spread> spread_;
   // While it is not spread.
   mutable Shared shared_;

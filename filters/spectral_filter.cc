@@ -228,7 +228,7 @@ void SpectralFilter::lower_sum(uint64_t amount) {
 
 void SpectralFilter::set_totals(uint64_t sum, uint64_t removed) {
   totals_.removed.store(removed, std::memory_order_release);
-  totals_.added.set(removed + sum, sum);
+  totals_.added.set(removed + sum, kMaxSpectralCount, sum);
 }
 
 SpectralResult SpectralFilter::no_place(uint64_t new_items) const {

@@ -287,7 +287,7 @@ class SpectralLayer {
   std::unique_ptr<ExtensionArena[]> arenas_;
   // Apart from what every lookup reads: else each change would take that line away from all cores.
   alignas(64) BoundedCounter items_;
-  BoundedCounter nonzero_{UINT64_MAX};
+  BoundedCounter nonzero_{BoundedCounter::kNoLimit};
   SpinLock drift_lock_;
   std::atomic<uint64_t> extension_bytes_{0};
   std::atomic<uint64_t> extended_blocks_{0};

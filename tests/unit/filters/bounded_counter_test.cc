@@ -57,10 +57,10 @@ TEST_P(BoundedCounterTest, GoesOnFromWhatWasSet) {
   const auto made = counter_of(1000);
   BoundedCounter& counter = *made;
   ASSERT_EQ(counter.take(10), 10u);
-  counter.set(900);
+  counter.set(900, 1000, 900);
   EXPECT_EQ(counter.count(), 900u);
   EXPECT_EQ(take_all(counter), 100u);
-  counter.set(5000);  // by a merge
+  counter.set(5000, 1000, 5000);  // by a merge
   EXPECT_EQ(counter.count(), 5000u);
   EXPECT_EQ(counter.take(1), 0u);
 }
@@ -71,7 +71,7 @@ TEST_P(BoundedCounterTest, GoesOnFromAnyNumber) {
   for (const uint64_t loaded : {kHuge - 1, kHuge, 5 * kHuge}) {
     const auto made = counter_of(UINT64_MAX);
     BoundedCounter& counter = *made;
-    counter.set(loaded);
+    counter.set(loaded, UINT64_MAX, loaded);
     EXPECT_EQ(counter.count(), loaded);
     EXPECT_EQ(counter.take(3), 3u);
     EXPECT_EQ(counter.count(), loaded + 3);
