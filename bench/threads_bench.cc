@@ -148,7 +148,7 @@ class Driver {
       hashes_[i] =
           ask_for(static_cast<SpectralValue&>(value).filter(), {item, kItemBytes}, command);
     }
-    entry->touch(dispatcher_.now_ms());
+    entry->value->touch(dispatcher_.now_ms());
     requests_[i] = {command,
                     {command->full_name, kKey, {item, kItemBytes}},
                     {&value, {&hashes_[i], 1}, engine_.keyspace.generation(), 0}};

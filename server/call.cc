@@ -23,7 +23,7 @@ Entry* Call::find(HashedKey key) {
     return nullptr;
   }
   stats.keyspace_hits.add();
-  if (!session.record->has_flag(kClientNoTouch)) entry->touch(now_ms);
+  if (!session.record->has_flag(kClientNoTouch)) entry->value->touch(now_ms);
   return entry;
 }
 

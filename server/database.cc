@@ -83,8 +83,8 @@ void Database::set_expiry(HashedKey key, Entry& entry, int64_t expire_at_ms) {
 }
 
 uint64_t Database::overhead_bytes() const {
-  // Maps of this kind are at most half full, and on average three in eight.
-  constexpr double kPlacesPerKey = 8.0 / 3.0;
+  // A map is between two and four fifths full when it has grown, three on average.
+  constexpr double kPlacesPerKey = 5.0 / 3.0;
   if (!slots_) return 0;
   const double places = static_cast<double>(size_) * kPlacesPerKey;
   return kSlots * sizeof(Slot) +

@@ -9,11 +9,10 @@
 // bitmap of the slots that hold keys lets SCAN and RANDOMKEY skip the empty ones.
 //
 // Not thread-safe by itself: readers are inside the world lock, changes happen in its exclusive
-// state. The one exception is an entry's access time, which readers store (see touch()).
+// state.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,20 +31,8 @@ struct Entry {
   int64_t expire_at_ms = kNeverExpires;
   // Unique; renewed whenever the key itself changes (created, replaced, given an expiry).
   uint64_t stamp = 0;
-  uint32_t last_access_s = 0;
 
   bool expired(int64_t now_ms) const { return expire_at_ms >= 0 && expire_at_ms <= now_ms; }
-  // Readers of several threads do this at once; second granularity makes it a rare store.
-  void touch(int64_t now_ms) {
-    const auto now_s = static_cast<uint32_t>(now_ms / 1000);
-    std::atomic_ref<uint32_t> access(last_access_s);
-    if (access.load(std::memory_order_relaxed) != now_s) {
-      access.store(now_s, std::memory_order_relaxed);
-    }
-  }
-  uint32_t accessed_s() {
-    return std::atomic_ref<uint32_t>(last_access_s).load(std::memory_order_relaxed);
-  }
 };
 
 // A key with its hash, computed once.

@@ -30,7 +30,7 @@ void Keyspace::drop(size_t db, HashedKey key) {
 Entry& Keyspace::insert(size_t db, HashedKey key, Entry entry, int64_t now_ms) {
   if (databases_[db].find(key) != nullptr) drop(db, key);
   entry.stamp = ++last_stamp_;
-  entry.touch(now_ms);
+  entry.value->touch(now_ms);
   return databases_[db].insert(key, std::move(entry));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,6 +32,14 @@ class Value {
   // Never used twice; of a filter it is the filter's own.
   uint64_t id() const { return id_; }
 
+  // When it was last used. Readers of several threads say so at once; second granularity makes it a
+  // rare store.
+  void touch(int64_t now_ms) {
+    const auto now_s = static_cast<uint32_t>(now_ms / 1000);
+    if (accessed_s() != now_s) accessed_s_.store(now_s, std::memory_order_relaxed);
+  }
+  uint32_t accessed_s() const { return accessed_s_.load(std::memory_order_relaxed); }
+
   // What TYPE answers.
   virtual std::string_view type_name() const = 0;
   // What OBJECT ENCODING answers.
@@ -52,6 +61,7 @@ class Value {
  private:
   const uint64_t id_;
   const ValueKind kind_;
+  std::atomic<uint32_t> accessed_s_{0};
 };
 
 // A value whose content nobody can read: it is still being loaded, or is gone.

@@ -363,7 +363,7 @@ void Worker::plan_items(Request& request) {
   } else {
     return;
   }
-  entry->touch(dispatcher_.now_ms());
+  entry->value->touch(dispatcher_.now_ms());
   request.planned = {entry->value.get(),
                      {hashes_.data() + begin, items},
                      engine_.keyspace.generation(),

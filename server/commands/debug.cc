@@ -64,13 +64,13 @@ uint64_t serialized_bytes(const Value& value) {
 }
 
 void object(Call& call) {
-  Entry* entry = call.peek(call.args[2]);
+  const Entry* entry = call.peek(call.args[2]);
   if (entry == nullptr) {
     call.fail("ERR no such key");
     return;
   }
   const Value& value = *entry->value;
-  const int64_t accessed_s = entry->accessed_s();
+  const int64_t accessed_s = value.accessed_s();
   const int64_t idle_s = std::max<int64_t>(call.now_ms / 1000 - accessed_s, 0);
   char address[32];
   std::snprintf(address, sizeof address, "%p", static_cast<const void*>(&value));

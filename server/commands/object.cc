@@ -22,8 +22,8 @@ void encoding(Call& call) {
 }
 
 void idletime(Call& call) {
-  if (Entry* entry = find_or_reply(call)) {
-    call.reply.integer(std::max<int64_t>(call.now_ms / 1000 - entry->accessed_s(), 0));
+  if (const Entry* entry = find_or_reply(call)) {
+    call.reply.integer(std::max<int64_t>(call.now_ms / 1000 - entry->value->accessed_s(), 0));
   }
 }
 
