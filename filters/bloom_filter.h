@@ -27,7 +27,6 @@
 //      filter that expands by a factor of 1.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
