@@ -145,16 +145,15 @@ ParseStatus RequestParser::parse_array(const char* data, size_t size, const Requ
     if (status != ParseStatus::kRequest) return status;
   }
   const size_t first = args.size();
-  const ParseStatus status = parse_bulks(data, size, limits, args);
-  if (status == ParseStatus::kRequest) {
-    if (!saved_.empty()) restore_args(data, first, args);
-    used = position_;
-    position_ = 0;
-  } else if (status == ParseStatus::kIncomplete) {
-    save_args(data, first, args);
-  } else {
+  const bool from_the_first = position_ == bulks_begin_;
+  const ParseStatus status = parse_bulks(data, size, limits, from_the_first ? &args : nullptr);
+  if (status != ParseStatus::kRequest) {
     args.resize(first);
+    return status;
   }
+  if (!from_the_first) read_checked_bulks(data, args);
+  used = position_;
+  bulks_begin_ = position_ = 0;
   return status;
 }
 
@@ -177,14 +176,14 @@ ParseStatus RequestParser::parse_count(const char* data, size_t size, const Requ
     return fail("ERR Protocol error: unauthenticated multibulk length");
   }
   wanted_ = count;
-  position_ = length.end;
+  bulks_begin_ = position_ = length.end;
   return ParseStatus::kRequest;
 }
 
-// Reads bulk strings from position_ on until none is wanted. The members follow only when a bulk is
-// complete, so on return they say where to go on.
+// Checks bulk strings from position_ on until none is wanted, and appends them to `args` if that is
+// given. The members follow only when a bulk is complete, so on return they say where to go on.
 ParseStatus RequestParser::parse_bulks(const char* data, size_t size, const RequestLimits& limits,
-                                       std::vector<std::string_view>& args) {
+                                       std::vector<std::string_view>* args) {
   for (; wanted_ > 0; --wanted_) {
     if (position_ >= size) return ParseStatus::kIncomplete;
     if (data[position_] != '$') return fail(kUnexpectedTypeTexts.of(data[position_]));
@@ -212,10 +211,22 @@ ParseStatus RequestParser::parse_bulks(const char* data, size_t size, const Requ
     if (payload[bytes] != '\r' || payload[bytes + 1] != '\n') {
       return fail("ERR Protocol error: expected CRLF after a bulk string");
     }
-    args.emplace_back(payload, bytes);
+    if (args != nullptr) args->emplace_back(payload, bytes);
     position_ = length.end + bytes + 2;
   }
   return ParseStatus::kRequest;
+}
+
+// Appends all bulk strings of a request that was checked up to position_.
+void RequestParser::read_checked_bulks(const char* data,
+                                       std::vector<std::string_view>& args) const {
+  const char* const end = data + position_;
+  for (const char* at = data + bulks_begin_; at < end;) {
+    size_t bytes = 0;
+    for (++at; *at != '\r'; ++at) bytes = bytes * 10 + static_cast<size_t>(*at - '0');
+    args.emplace_back(at + 2, bytes);
+    at += 2 + bytes + 2;
+  }
 }
 
 // Reads "<type><digits> CRLF" at data[line].
@@ -279,26 +290,8 @@ ParseStatus RequestParser::parse_inline(char* data, size_t size, const RequestLi
   return ParseStatus::kRequest;
 }
 
-// Takes the arguments read in this call off `args` and remembers where they are.
-void RequestParser::save_args(const char* data, size_t first, std::vector<std::string_view>& args) {
-  for (size_t i = first; i < args.size(); ++i) {
-    saved_.push_back({static_cast<uint64_t>(args[i].data() - data), args[i].size()});
-  }
-  args.resize(first);
-}
-
-// Puts the arguments of earlier calls before those of this one, and gives their memory back.
-void RequestParser::restore_args(const char* data, size_t first,
-                                 std::vector<std::string_view>& args) {
-  const auto latest = static_cast<std::ptrdiff_t>(args.size());
-  for (const SavedArg& saved : saved_) args.emplace_back(data + saved.offset, saved.size);
-  std::rotate(args.begin() + static_cast<std::ptrdiff_t>(first), args.begin() + latest, args.end());
-  decltype(saved_)().swap(saved_);
-}
-
 ParseStatus RequestParser::fail(std::string_view error) {
   error_ = error;
-  decltype(saved_)().swap(saved_);
   return ParseStatus::kError;
 }
 

@@ -5,12 +5,13 @@
 //   PING "hello world" LF                             an inline command, as typed in telnet
 //
 // A request may arrive in pieces, cut at any byte. The parser remembers how far it came, so a huge
-// request costs one pass over its bytes however it was cut. What it remembers, all counted from the
-// request's first byte:
+// request is checked in one pass over its bytes however it was cut, and then, its lengths being
+// known to be right, gone through once more for its arguments. To keep those from piece to piece
+// instead would take 16 bytes each, more than many an item has, and no less time.
 //
 //   *3 CRLF $3 CRLF SET CRLF $3 CRLF key CRLF $100 CRLF half of the val|
-//                   ^^^              ^^^      ^
-//                   saved_[0]        saved_[1] position_, and wanted_ = 1
+//           ^                                 ^
+//           bulks_begin_                      position_, and wanted_ = 1
 //
 // A header is re-read when its payload was cut (at most 22 bytes a call); a line whose end has not
 // come is searched from line_scanned_ on.
@@ -22,9 +23,8 @@
 // Invariants:
 //  1. How the input was cut changes neither the requests nor the error: every decision depends only
 //     on bytes up to the one that decides.
-//  2. Memory grows with the bytes received, never with a length announced. Between requests the
-//     parser owns no heap memory; a request that comes in one piece allocates nothing but room in
-//     `args`.
+//  2. The parser owns no heap memory: all that it needs is room in `args`, which grows with the
+//     bytes received, never with a length announced.
 //  3. An error is final: parse() repeats it, so that no byte after a broken request is executed.
 //
 // Contract: while a request is unfinished, its first byte stays at offset 0 of what parse() is
@@ -36,8 +36,6 @@
 #include <cstdint>
 #include <string_view>
 #include <vector>
-
-#include "protocol/large_allocator.h"
 
 namespace iris::protocol {
 
@@ -77,15 +75,7 @@ class RequestParser {
   // "ERR Protocol error: ..."; no raw byte of the client's that could end a line is in it.
   std::string_view error() const { return error_; }
 
-  // Arguments of the unfinished request seen so far; for CLIENT LIST and memory accounting.
-  size_t memory_bytes() const { return saved_.capacity() * sizeof(SavedArg); }
-
  private:
-  // An argument that survives the input buffer's moving.
-  struct SavedArg {
-    uint64_t offset;
-    uint64_t size;
-  };
   enum class LengthStatus : uint8_t { kRead, kIncomplete, kInvalid, kTooLong };
   // A "$5 CRLF" or "*2 CRLF", and where the byte after it is. Returned by value: behind a pointer
   // it would go through memory, and where it ends is what the next step waits for.
@@ -108,16 +98,15 @@ class RequestParser {
                            std::vector<std::string_view>& args, size_t& used);
   ParseStatus parse_count(const char* data, size_t size, const RequestLimits& limits);
   ParseStatus parse_bulks(const char* data, size_t size, const RequestLimits& limits,
-                          std::vector<std::string_view>& args);
+                          std::vector<std::string_view>* args);
+  void read_checked_bulks(const char* data, std::vector<std::string_view>& args) const;
 
   Length read_length(const char* data, size_t size, size_t line, const RequestLimits& limits);
   Length read_unusual_length(const char* data, size_t size, size_t line,
                              const RequestLimits& limits);
-  void save_args(const char* data, size_t first, std::vector<std::string_view>& args);
-  void restore_args(const char* data, size_t first, std::vector<std::string_view>& args);
   ParseStatus fail(std::string_view error);
 
-  std::vector<SavedArg, LargeAllocator<SavedArg>> saved_;
+  size_t bulks_begin_ = 0;   // after the line with their number
   size_t position_ = 0;      // of the line to read next
   size_t line_scanned_ = 0;  // so many bytes of that line hold no end of line
   uint64_t wanted_ = 0;      // arguments to come; 0 when not inside an array

@@ -293,9 +293,8 @@ void Worker::keep_unfinished(Connection& connection, const char* rest, size_t si
     connection.progress_ms = dispatcher_.now_ms();
     connection.progress_bytes = size;
   }
-  const size_t kept = size + connection.parser.memory_bytes();
-  connection.session.record->input_bytes.store(kept, std::memory_order_relaxed);
-  if (kept > engine_.config.client_query_buffer_bytes) {
+  connection.session.record->input_bytes.store(size, std::memory_order_relaxed);
+  if (size > engine_.config.client_query_buffer_bytes) {
     log_warning("Client id={} addr={} closed: its unfinished request has passed the query limit",
                 connection.session.record->id, connection.session.record->address);
     stats_.query_limit_disconnections.add();
