@@ -19,7 +19,7 @@
 
 #include <uv.h>
 
-#include "protocol/large_allocator.h"
+#include "protocol/large_buffer.h"
 #include "protocol/reply_buffer.h"
 #include "protocol/request_parser.h"
 #include "server/session.h"
@@ -54,8 +54,7 @@ class Connection {
   void check_soft_output_limit(int64_t now_ms);
 
   // Bytes of an unfinished request, to which newly read ones are appended.
-  using Input = std::basic_string<char, std::char_traits<char>, protocol::LargeAllocator<char>>;
-  Input& unfinished_input() { return unfinished_input_; }
+  protocol::LargeBuffer& unfinished_input() { return unfinished_input_; }
 
   Session session;
   protocol::RequestParser parser;
@@ -101,7 +100,7 @@ class Connection {
     uv_tcp_t tcp;
     uv_pipe_t pipe;
   } handle_;
-  Input unfinished_input_;
+  protocol::LargeBuffer unfinished_input_;
   // Of the first chunk a piece is being written when `write_` is set.
   std::list<Chunk> output_;
   // Booleans of the first chunk that are being written, rendered.

@@ -170,7 +170,7 @@ void Worker::bytes_read(Connection& connection, char* data, size_t size) {
     connection.fresh_size += size;
   } else {
     // A second read in one tick, after somebody else's.
-    connection.unfinished_input().append(connection.fresh_data, connection.fresh_size);
+    connection.unfinished_input().append({connection.fresh_data, connection.fresh_size});
     connection.fresh_data = data;
     connection.fresh_size = size;
   }
@@ -267,28 +267,27 @@ void Worker::read_requests(Connection& connection) {
 }
 
 char* Worker::gathered_input(Connection& connection, size_t& size) {
-  Connection::Input& unfinished = connection.unfinished_input();
+  protocol::LargeBuffer& unfinished = connection.unfinished_input();
   if (unfinished.empty()) {
     size = connection.fresh_size;
     return connection.fresh_data;
   }
-  unfinished.append(connection.fresh_data, connection.fresh_size);
+  unfinished.append({connection.fresh_data, connection.fresh_size});
   size = unfinished.size();
   return unfinished.data();
 }
 
 void Worker::keep_unfinished(Connection& connection, const char* rest, size_t size) {
-  Connection::Input& unfinished = connection.unfinished_input();
+  protocol::LargeBuffer& unfinished = connection.unfinished_input();
   if (unfinished.size() == size) {
     if (size == 0) return;
   } else {
     if (unfinished.empty()) {
-      unfinished.assign(rest, size);
+      unfinished.append({rest, size});
     } else {
       // Requests of this batch look into the bytes that are about to move.
       run_batch();
-      unfinished.erase(0, unfinished.size() - size);
-      if (size == 0) unfinished = Connection::Input();
+      unfinished.keep_last(size);
     }
     connection.progress_ms = dispatcher_.now_ms();
     connection.progress_bytes = size;
