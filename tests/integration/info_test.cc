@@ -165,11 +165,10 @@ TEST_P(InfoTest, AnUnfinishedRequestCountsAsUsedMemory) {
   const int64_t before = info_integer(client(), "memory", "used_memory");
   RespClient slow = connect();
   ASSERT_TRUE(slow.send(request));
-  const int64_t least = static_cast<int64_t>(request.size()) + 16 * kItems;
+  const auto least = static_cast<int64_t>(request.size());
   EXPECT_TRUE(wait_until(
       [&] { return info_integer(client(), "memory", "used_memory") >= before + least; }));
   slow.close();
-  // The worker keeps the room for the arguments of one tick.
   EXPECT_TRUE(wait_until(
       [&] { return info_integer(client(), "memory", "used_memory") < before + least / 4; }));
 }
