@@ -25,9 +25,13 @@ void* map(size_t bytes) {
 
 void LargeBuffer::append(std::string_view bytes) {
   if (bytes.empty()) return;
-  if (capacity_ - size_ < bytes.size()) grow(std::max(size_ + bytes.size(), 2 * capacity_));
-  std::memcpy(data_ + size_, bytes.data(), bytes.size());
-  size_ += bytes.size();
+  std::memcpy(room(bytes.size()), bytes.data(), bytes.size());
+  extend(bytes.size());
+}
+
+char* LargeBuffer::room(size_t bytes) {
+  if (capacity_ - size_ < bytes) grow(std::max(size_ + bytes, 2 * capacity_));
+  return data_ + size_;
 }
 
 void LargeBuffer::keep_last(size_t count) {

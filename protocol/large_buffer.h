@@ -30,6 +30,9 @@ class LargeBuffer {
   std::string_view view() const { return {data_, size_}; }
 
   void append(std::string_view bytes);
+  // Room for so many bytes behind the last; extend() appends what was written there.
+  char* room(size_t bytes);
+  void extend(size_t bytes) { size_ += bytes; }
   // Keeps the last bytes only, and no memory that is out of proportion to them.
   void keep_last(size_t count);
 

@@ -61,7 +61,8 @@ void Connection::close() {
 }
 
 void Connection::on_allocate(uv_handle_t* handle, size_t, uv_buf_t* buffer) {
-  *buffer = static_cast<Connection*>(handle->data)->worker_.read_buffer();
+  auto* connection = static_cast<Connection*>(handle->data);
+  *buffer = connection->worker_.read_buffer(*connection);
 }
 
 void Connection::on_read(uv_stream_t* stream, ssize_t size, const uv_buf_t* buffer) {

@@ -59,7 +59,8 @@ class Connection {
   Session session;
   protocol::RequestParser parser;
 
-  // The worker's notes on this tick's bytes.
+  // The worker's notes on this tick: whether it has something to run, and what is in the arena.
+  bool ready = false;
   char* fresh_data = nullptr;
   size_t fresh_size = 0;
   bool at_end_of_input = false;

@@ -140,7 +140,7 @@ void Worker::go_on_later(uint64_t client_id, Control::Turn turn) {
 void Worker::go_on(Connection& connection) {
   connection.session.record->set_flag(kClientBlocked, false);
   connection.go_on_reading();
-  ready_.push_back(&connection);
+  mark_ready(connection);
 }
 
 }  // namespace iris::server

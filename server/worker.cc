@@ -21,6 +21,8 @@ namespace {
 constexpr size_t kArenaBytes = 1 << 20;
 // Room that every read gets.
 constexpr size_t kReadBytes = 64 * 1024;
+// An unfinished request of this size has its rest read directly, without the arena.
+constexpr size_t kReadDirectlyFrom = 1 << 20;
 // Requests that are planned before they run: enough to hide the memory's latency, few enough that
 // what was prefetched is still there.
 constexpr size_t kBatchRequests = 128;
@@ -155,15 +157,22 @@ void Worker::closed(Connection& connection) {
 
 // --- read ---
 
-uv_buf_t Worker::read_buffer() {
-  return uv_buf_init(arena_.get() + arena_used_, static_cast<unsigned>(kArenaBytes - arena_used_));
+uv_buf_t Worker::read_buffer(Connection& connection) {
+  const size_t size = kArenaBytes - arena_used_;
+  protocol::LargeBuffer& unfinished = connection.unfinished_input();
+  const bool direct = unfinished.size() >= kReadDirectlyFrom && connection.fresh_size == 0;
+  return uv_buf_init(direct ? unfinished.room(size) : arena_.get() + arena_used_,
+                     static_cast<unsigned>(size));
 }
 
 void Worker::bytes_read(Connection& connection, char* data, size_t size) {
   stats_.input_bytes.add(size);
+  mark_ready(connection);
+  const bool direct = data != arena_.get() + arena_used_;
   arena_used_ += size;
-  if (connection.fresh_size == 0) {
-    ready_.push_back(&connection);
+  if (direct) {
+    connection.unfinished_input().extend(size);
+  } else if (connection.fresh_size == 0) {
     connection.fresh_data = data;
     connection.fresh_size = size;
   } else if (connection.fresh_data + connection.fresh_size == data) {
@@ -177,8 +186,14 @@ void Worker::bytes_read(Connection& connection, char* data, size_t size) {
   if (kArenaBytes - arena_used_ < kReadBytes) tick();
 }
 
+void Worker::mark_ready(Connection& connection) {
+  if (connection.ready) return;
+  connection.ready = true;
+  ready_.push_back(&connection);
+}
+
 void Worker::end_of_input(Connection& connection) {
-  if (connection.fresh_size > 0) {
+  if (connection.ready) {
     connection.at_end_of_input = true;
   } else {
     end_connection(connection);
@@ -210,6 +225,7 @@ void Worker::tick() {
   }
   write_outputs(lsn);
   for (Connection* connection : ready_) {
+    connection->ready = false;
     connection->fresh_size = 0;
     const bool has_more_to_run = connection->parked || connection->session.waits_for_answer;
     if (connection->at_end_of_input && !has_more_to_run) end_connection(*connection);

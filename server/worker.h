@@ -10,7 +10,9 @@
 //   arena   | conn 7: *3..*3.. | conn 2: *3.. | conn 9: *2..*2..*2.. |    free    |
 //   output  | conn 7: :1 :0    | conn 2: :1   | conn 9: ...                       |
 //
-// A tick ends early when the arena is nearly full, so work and memory of a tick are bounded.
+// A tick ends early when the arena is nearly full, so work and memory of a tick are bounded. The
+// rest of a large request is read to where its connection keeps the beginning, and as much of the
+// arena is left out.
 #pragma once
 
 #include <atomic>
@@ -67,7 +69,7 @@ class Worker {
   MemberStats& stats() { return stats_; }
   uv_loop_t* loop() { return &loop_; }
   size_t member() const { return member_; }
-  uv_buf_t read_buffer();
+  uv_buf_t read_buffer(Connection& connection);
   void bytes_read(Connection& connection, char* data, size_t size);
   void end_of_input(Connection& connection);
   void opened(Connection& connection);
@@ -98,6 +100,7 @@ class Worker {
   void run_loop();
   void run_tasks();
   void tick();
+  void mark_ready(Connection& connection);
   void read_requests(Connection& connection);
   char* gathered_input(Connection& connection, size_t& size);
   void keep_unfinished(Connection& connection, const char* rest, size_t size);

@@ -119,6 +119,35 @@ TEST_P(RequestSplitTest, InterleavedConversationsDoNotMix) {
   for (Sender& sender : senders) EXPECT_EQ(sender.client.read_until_closed(), expected);
 }
 
+// Requests of megabytes are read to another place than small ones, from their second megabyte on.
+TEST_P(RequestSplitTest, LargeRequestsInterleavedWithSmallOnesDoNotMix) {
+  IRIS_ONLY();
+  start();
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  std::vector<std::string> items(200'000);
+  for (size_t i = 0; i < items.size(); ++i) items[i] = "item " + std::to_string(i);
+  std::vector<std::string_view> many = {"BF.MADD", "f"};
+  many.insert(many.end(), items.begin(), items.end());
+  const std::string large(3'000'000, 'z');
+  const std::string bytes =
+      encode(many) + encode({"PING"}) + encode({"ECHO", large}) + encode({"BF.EXISTS", "f", "no"});
+  ASSERT_EQ(client().command("BF.RESERVE f 0.000000000001 200000"), ok());
+  RespClient sender = connect();
+  for (size_t sent = 0; sent < bytes.size();) {
+    const size_t piece = std::min<size_t>(1 + random() % 500'000, bytes.size() - sent);
+    ASSERT_TRUE(sender.send(std::string_view(bytes).substr(sent, piece)));
+    sent += piece;
+    ASSERT_EQ(client().command("ECHO small"), bulk("small"));
+  }
+  EXPECT_EQ(sender.read(), array(std::vector<Reply>(items.size(), integer(1))));
+  EXPECT_EQ(sender.read(), simple("PONG"));
+  EXPECT_TRUE(sender.read() == bulk(large));
+  EXPECT_EQ(sender.read(), integer(0));
+  EXPECT_EQ(client().command("BF.CARD f"), integer(200'000));
+}
+
 TEST_P(RequestSplitTest, APipelineOfAnyDepthIsAnsweredInOrder) {
   start();
   constexpr int kDepth = 20'000;
