@@ -90,14 +90,14 @@ struct ArgumentReader {
 
 }  // namespace
 
-bool split_inline_request(char* begin, char* end, std::vector<std::string_view>& args) {
+bool split_inline_request(char* begin, char* end, Args& args) {
   char* in = begin;
   while (true) {
     while (in < end && is_blank(*in)) ++in;
     if (in == end) return true;
     ArgumentReader reader{in, end, in};
     if (!reader.read()) return false;
-    args.emplace_back(in, static_cast<size_t>(reader.out - in));
+    args.push_back({in, static_cast<size_t>(reader.out - in)});
     in = reader.in;
   }
 }

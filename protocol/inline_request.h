@@ -7,15 +7,13 @@
 // quote ends its argument: a blank or the end of the line must follow.
 #pragma once
 
-#include <string_view>
-#include <vector>
+#include "protocol/args.h"
 
 namespace iris::protocol {
 
 // Appends the arguments of [begin, end), a line without its end, to `args`. They are unescaped in
 // place, over the bytes they came from, and are views of them. False when the quotes do not match;
 // `args` may then have got some arguments, and the line is spoilt.
-[[nodiscard]] bool split_inline_request(char* begin, char* end,
-                                        std::vector<std::string_view>& args);
+[[nodiscard]] bool split_inline_request(char* begin, char* end, Args& args);
 
 }  // namespace iris::protocol

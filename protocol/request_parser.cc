@@ -93,7 +93,7 @@ inline ShortLength read_short_length(const char* at) {
 }  // namespace
 
 ParseStatus RequestParser::parse_any(char* data, size_t size, const RequestLimits& limits,
-                                     std::vector<std::string_view>& args, size_t& consumed) {
+                                     Args& args, size_t& consumed) {
   consumed = 0;
   if (!error_.empty()) return ParseStatus::kError;
   const size_t first = args.size();
@@ -112,7 +112,7 @@ ParseStatus RequestParser::parse_any(char* data, size_t size, const RequestLimit
 }
 
 size_t RequestParser::parse_short(const char* data, size_t size, const RequestLimits& limits,
-                                  std::vector<std::string_view>& args) {
+                                  Args& args) {
   // "$0 CRLF CRLF" is the shortest bulk, and longer than any short length's line.
   constexpr ptrdiff_t kShortestBulk = 6;
   const char* const end = data + size;
@@ -129,17 +129,17 @@ size_t RequestParser::parse_short(const char* data, size_t size, const RequestLi
     if (payload == nullptr || bytes.value > limits.max_bulk_bytes ||
         end - payload < static_cast<ptrdiff_t>(bytes.value + 2) ||
         !is_crlf(payload + bytes.value)) {
-      args.resize(first);
+      args.truncate(first);
       return 0;
     }
-    args.emplace_back(payload, bytes.value);
+    args.push_back({payload, bytes.value});
     at = payload + bytes.value + 2;
   }
   return static_cast<size_t>(at - data);
 }
 
 ParseStatus RequestParser::parse_array(const char* data, size_t size, const RequestLimits& limits,
-                                       std::vector<std::string_view>& args, size_t& used) {
+                                       Args& args, size_t& used) {
   if (wanted_ == 0) {
     const ParseStatus status = parse_count(data, size, limits);
     if (status != ParseStatus::kRequest) return status;
@@ -148,7 +148,7 @@ ParseStatus RequestParser::parse_array(const char* data, size_t size, const Requ
   const bool from_the_first = position_ == bulks_begin_;
   const ParseStatus status = parse_bulks(data, size, limits, from_the_first ? &args : nullptr);
   if (status != ParseStatus::kRequest) {
-    args.resize(first);
+    args.truncate(first);
     return status;
   }
   if (!from_the_first) read_checked_bulks(data, args);
@@ -175,7 +175,7 @@ ParseStatus RequestParser::parse_count(const char* data, size_t size, const Requ
   if (!limits.authenticated && count > RequestLimits::kStrangerMaxArgs) {
     return fail("ERR Protocol error: unauthenticated multibulk length");
   }
-  wanted_ = count;
+  bulks_ = wanted_ = count;
   bulks_begin_ = position_ = length.end;
   return ParseStatus::kRequest;
 }
@@ -183,7 +183,7 @@ ParseStatus RequestParser::parse_count(const char* data, size_t size, const Requ
 // Checks bulk strings from position_ on until none is wanted, and appends them to `args` if that is
 // given. The members follow only when a bulk is complete, so on return they say where to go on.
 ParseStatus RequestParser::parse_bulks(const char* data, size_t size, const RequestLimits& limits,
-                                       std::vector<std::string_view>* args) {
+                                       Args* args) {
   for (; wanted_ > 0; --wanted_) {
     if (position_ >= size) return ParseStatus::kIncomplete;
     if (data[position_] != '$') return fail(kUnexpectedTypeTexts.of(data[position_]));
@@ -211,20 +211,19 @@ ParseStatus RequestParser::parse_bulks(const char* data, size_t size, const Requ
     if (payload[bytes] != '\r' || payload[bytes + 1] != '\n') {
       return fail("ERR Protocol error: expected CRLF after a bulk string");
     }
-    if (args != nullptr) args->emplace_back(payload, bytes);
+    if (args != nullptr) args->push_back({payload, bytes});
     position_ = length.end + bytes + 2;
   }
   return ParseStatus::kRequest;
 }
 
 // Appends all bulk strings of a request that was checked up to position_.
-void RequestParser::read_checked_bulks(const char* data,
-                                       std::vector<std::string_view>& args) const {
-  const char* const end = data + position_;
-  for (const char* at = data + bulks_begin_; at < end;) {
+void RequestParser::read_checked_bulks(const char* data, Args& args) const {
+  const char* at = data + bulks_begin_;
+  for (uint64_t i = 0; i < bulks_; ++i) {
     size_t bytes = 0;
     for (++at; *at != '\r'; ++at) bytes = bytes * 10 + static_cast<size_t>(*at - '0');
-    args.emplace_back(at + 2, bytes);
+    args.push_back({at + 2, bytes});
     at += 2 + bytes + 2;
   }
 }
@@ -271,7 +270,7 @@ RequestParser::Length RequestParser::read_unusual_length(const char* data, size_
 }
 
 ParseStatus RequestParser::parse_inline(char* data, size_t size, const RequestLimits& limits,
-                                        std::vector<std::string_view>& args, size_t& used) {
+                                        Args& args, size_t& used) {
   const char* newline = find_in_line(data, size, limits.max_line_bytes, line_scanned_, '\n');
   if (newline == nullptr) {
     if (size > limits.max_line_bytes) return fail("ERR Protocol error: too big inline request");
@@ -283,7 +282,7 @@ ParseStatus RequestParser::parse_inline(char* data, size_t size, const RequestLi
   const size_t first = args.size();
   // A CR before the LF is a blank to the splitter.
   if (!split_inline_request(data, data + line_bytes, args)) {
-    args.resize(first);
+    args.truncate(first);
     return fail("ERR Protocol error: unbalanced quotes in request");
   }
   used = line_bytes + 1;

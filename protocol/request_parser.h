@@ -35,7 +35,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
+
+#include "protocol/args.h"
 
 namespace iris::protocol {
 
@@ -60,8 +61,8 @@ class RequestParser {
   // `args` and `consumed` says how many bytes it took. kIncomplete: `args` is as before; the first
   // `consumed` bytes (empty requests) are done with. kError: error() is the text to send before
   // closing.
-  ParseStatus parse(char* data, size_t size, const RequestLimits& limits,
-                    std::vector<std::string_view>& args, size_t& consumed) {
+  ParseStatus parse(char* data, size_t size, const RequestLimits& limits, Args& args,
+                    size_t& consumed) {
     if (wanted_ == 0 && error_.empty()) {
       consumed = parse_short(data, size, limits, args);
       if (consumed > 0) {
@@ -86,27 +87,26 @@ class RequestParser {
   };
 
   // The single pass: the bytes of the request, or 0 if it is not short, not whole or not plain.
-  static size_t parse_short(const char* data, size_t size, const RequestLimits& limits,
-                            std::vector<std::string_view>& args);
-  ParseStatus parse_any(char* data, size_t size, const RequestLimits& limits,
-                        std::vector<std::string_view>& args, size_t& consumed);
+  static size_t parse_short(const char* data, size_t size, const RequestLimits& limits, Args& args);
+  ParseStatus parse_any(char* data, size_t size, const RequestLimits& limits, Args& args,
+                        size_t& consumed);
 
   // These see one request: data[0] is its first byte. An empty one is "used" without an argument.
-  ParseStatus parse_array(const char* data, size_t size, const RequestLimits& limits,
-                          std::vector<std::string_view>& args, size_t& used);
-  ParseStatus parse_inline(char* data, size_t size, const RequestLimits& limits,
-                           std::vector<std::string_view>& args, size_t& used);
+  ParseStatus parse_array(const char* data, size_t size, const RequestLimits& limits, Args& args,
+                          size_t& used);
+  ParseStatus parse_inline(char* data, size_t size, const RequestLimits& limits, Args& args,
+                           size_t& used);
   ParseStatus parse_count(const char* data, size_t size, const RequestLimits& limits);
-  ParseStatus parse_bulks(const char* data, size_t size, const RequestLimits& limits,
-                          std::vector<std::string_view>* args);
-  void read_checked_bulks(const char* data, std::vector<std::string_view>& args) const;
+  ParseStatus parse_bulks(const char* data, size_t size, const RequestLimits& limits, Args* args);
+  void read_checked_bulks(const char* data, Args& args) const;
 
   Length read_length(const char* data, size_t size, size_t line, const RequestLimits& limits);
   Length read_unusual_length(const char* data, size_t size, size_t line,
                              const RequestLimits& limits);
   ParseStatus fail(std::string_view error);
 
-  size_t bulks_begin_ = 0;   // after the line with their number
+  uint64_t bulks_ = 0;       // as announced
+  size_t bulks_begin_ = 0;   // after the line that says so
   size_t position_ = 0;      // of the line to read next
   size_t line_scanned_ = 0;  // so many bytes of that line hold no end of line
   uint64_t wanted_ = 0;      // arguments to come; 0 when not inside an array

@@ -19,7 +19,7 @@ bool is_printable(char c) {
 std::optional<std::vector<std::string>> split_words(std::string_view line) {
   // The rules are those of an inline command.
   std::string text(line);
-  std::vector<std::string_view> words;
+  protocol::Args words;
   if (!protocol::split_inline_request(text.data(), text.data() + text.size(), words)) {
     return std::nullopt;
   }

@@ -19,7 +19,7 @@
 
 #include <uv.h>
 
-#include "protocol/large_buffer.h"
+#include "protocol/large_array.h"
 #include "protocol/reply_buffer.h"
 #include "protocol/request_parser.h"
 #include "server/session.h"
@@ -54,7 +54,8 @@ class Connection {
   void check_soft_output_limit(int64_t now_ms);
 
   // Bytes of an unfinished request, to which newly read ones are appended.
-  protocol::LargeBuffer& unfinished_input() { return unfinished_input_; }
+  using Input = protocol::LargeArray<char>;
+  Input& unfinished_input() { return unfinished_input_; }
 
   Session session;
   protocol::RequestParser parser;
@@ -101,7 +102,7 @@ class Connection {
     uv_tcp_t tcp;
     uv_pipe_t pipe;
   } handle_;
-  protocol::LargeBuffer unfinished_input_;
+  Input unfinished_input_;
   // Of the first chunk a piece is being written when `write_` is set.
   std::list<Chunk> output_;
   // Booleans of the first chunk that are being written, rendered.

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "filters/cell_memory.h"
-#include "protocol/large_buffer.h"
+#include "protocol/large_array.h"
 
 #if defined(IRIS_JEMALLOC)
 #include <jemalloc/jemalloc.h>
@@ -106,7 +106,7 @@ void purge_allocator() {
 #endif
 
 uint64_t mapped_bytes() {
-  return filters::CellMemory::mapped_bytes() + protocol::LargeBuffer::mapped_bytes();
+  return filters::CellMemory::mapped_bytes() + protocol::LargeMemory::mapped_bytes();
 }
 
 uint64_t resident_bytes() {

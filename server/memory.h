@@ -3,7 +3,7 @@
 //   used = what the allocator had given out at the last sample (10 a second; asking it is slow)
 //        + what was asked for since then, as announced by those who asked
 //        + what is mapped, for large filters (filters/cell_memory.h) and for large requests
-//          (protocol/large_buffer.h), both counted to the byte
+//          (protocol/large_array.h), both counted to the byte
 #pragma once
 
 #include <atomic>

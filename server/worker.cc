@@ -23,6 +23,8 @@ constexpr size_t kArenaBytes = 1 << 20;
 constexpr size_t kReadBytes = 64 * 1024;
 // An unfinished request of this size has its rest read directly, without the arena.
 constexpr size_t kReadDirectlyFrom = 1 << 20;
+// Of what a large request took, so much is kept for a second or two.
+constexpr size_t kMostSpareBytes = 64 << 20;
 // Requests that are planned before they run: enough to hide the memory's latency, few enough that
 // what was prefetched is still there.
 constexpr size_t kBatchRequests = 128;
@@ -159,8 +161,9 @@ void Worker::closed(Connection& connection) {
 
 uv_buf_t Worker::read_buffer(Connection& connection) {
   const size_t size = kArenaBytes - arena_used_;
-  protocol::LargeBuffer& unfinished = connection.unfinished_input();
+  Connection::Input& unfinished = connection.unfinished_input();
   const bool direct = unfinished.size() >= kReadDirectlyFrom && connection.fresh_size == 0;
+  if (direct) take_spare(unfinished);
   return uv_buf_init(direct ? unfinished.room(size) : arena_.get() + arena_used_,
                      static_cast<unsigned>(size));
 }
@@ -251,7 +254,7 @@ void Worker::read_requests(Connection& connection) {
     const Command* command =
         status == protocol::ParseStatus::kRequest ? find_command(args_[first_arg]) : nullptr;
     if (must_wait != Wait::kNobody && must_park(must_wait, command, *data)) {
-      args_.resize(first_arg);
+      args_.truncate(first_arg);
       park(connection);
       break;
     }
@@ -283,7 +286,7 @@ void Worker::read_requests(Connection& connection) {
 }
 
 char* Worker::gathered_input(Connection& connection, size_t& size) {
-  protocol::LargeBuffer& unfinished = connection.unfinished_input();
+  Connection::Input& unfinished = connection.unfinished_input();
   if (unfinished.empty()) {
     size = connection.fresh_size;
     return connection.fresh_data;
@@ -294,7 +297,7 @@ char* Worker::gathered_input(Connection& connection, size_t& size) {
 }
 
 void Worker::keep_unfinished(Connection& connection, const char* rest, size_t size) {
-  protocol::LargeBuffer& unfinished = connection.unfinished_input();
+  Connection::Input& unfinished = connection.unfinished_input();
   if (unfinished.size() == size) {
     if (size == 0) return;
   } else {
@@ -303,6 +306,7 @@ void Worker::keep_unfinished(Connection& connection, const char* rest, size_t si
     } else {
       // Requests of this batch look into the bytes that are about to move.
       run_batch();
+      if (size == 0) keep_spare(unfinished);
       unfinished.keep_last(size);
     }
     connection.progress_ms = dispatcher_.now_ms();
@@ -315,6 +319,31 @@ void Worker::keep_unfinished(Connection& connection, const char* rest, size_t si
     stats_.query_limit_disconnections.add();
     connection.close();
   }
+}
+
+// Clients that send large requests send many. New memory for each would be a third of its cost on a
+// machine that is itself a guest: its pages are cleared by the kernel, and found by the host.
+void Worker::keep_spare(Connection::Input& unfinished) {
+  const size_t bytes = unfinished.capacity_bytes();
+  if (bytes < protocol::LargeMemory::kMappedFromBytes || bytes > kMostSpareBytes) return;
+  spare_was_used_ = true;
+  if (bytes > spare_.capacity_bytes()) spare_.swap(unfinished);
+  spare_.truncate(0);
+}
+
+void Worker::take_spare(Connection::Input& unfinished) {
+  if (unfinished.capacity_bytes() >= spare_.capacity_bytes()) return;
+  spare_.append({unfinished.data(), unfinished.size()});
+  spare_.swap(unfinished);
+  spare_.release();
+}
+
+void Worker::release_spare() {
+  if (!spare_was_used_) {
+    spare_.release();
+    if (args_.capacity_bytes() >= protocol::LargeMemory::kMappedFromBytes) args_.release();
+  }
+  spare_was_used_ = false;
 }
 
 void Worker::fail_protocol(Connection& connection, std::string_view error) {
@@ -425,7 +454,7 @@ void Worker::run_batch() {
     if (compact_ != nullptr || output_.size() > kOutputBytes) write_outputs(lsn_to_wait_for());
   }
   requests_used_ = prefetched_ = 0;
-  args_.clear();
+  args_.truncate(0);
   hashes_.clear();
   last_entry_ = nullptr;
 }
@@ -496,6 +525,7 @@ bool Worker::stalls(Connection& connection, int64_t now_ms, int64_t limit_ms) {
 }
 
 void Worker::background_round() {
+  release_spare();
   InsideWorld inside(engine_.world, member_);
   const Config& config = engine_.config;
   const int64_t now_ms = engine_.clock.wall_ms();

@@ -29,6 +29,8 @@
 
 #include <uv.h>
 
+#include "protocol/args.h"
+#include "protocol/large_array.h"
 #include "protocol/reply_buffer.h"
 #include "server/dispatcher.h"
 #include "server/engine.h"
@@ -104,6 +106,9 @@ class Worker {
   void read_requests(Connection& connection);
   char* gathered_input(Connection& connection, size_t& size);
   void keep_unfinished(Connection& connection, const char* rest, size_t size);
+  void take_spare(protocol::LargeArray<char>& unfinished);
+  void keep_spare(protocol::LargeArray<char>& unfinished);
+  void release_spare();
   void plan(Connection& connection, size_t first_arg, const Command* command);
   void plan_items(Request& request);
   void prefetch_planned();
@@ -151,8 +156,11 @@ class Worker {
   // The tick.
   std::unique_ptr<char[]> arena_;
   size_t arena_used_ = 0;
+  // The memory of a large request that is done, for the next one.
+  protocol::LargeArray<char> spare_;
+  bool spare_was_used_ = false;
   std::vector<Connection*> ready_;
-  std::vector<std::string_view> args_;
+  protocol::Args args_;
   // Neither grows: a batch is run before it is full. Requests look into the hashes.
   std::unique_ptr<Request[]> requests_;
   size_t requests_used_ = 0;

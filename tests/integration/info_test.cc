@@ -173,6 +173,22 @@ TEST_P(InfoTest, AnUnfinishedRequestCountsAsUsedMemory) {
       [&] { return info_integer(client(), "memory", "used_memory") < before + least / 4; }));
 }
 
+// What it took is kept for the next one, but not for long.
+TEST_P(InfoTest, ALargeRequestLeavesNoMemoryBehind) {
+  IRIS_ONLY();
+  start();
+  constexpr size_t kItems = 1'000'000;
+  const int64_t before = info_integer(client(), "memory", "used_memory");
+  std::string request = "*" + std::to_string(kItems + 2) + "\r\n$10\r\nBF.MEXISTS\r\n$1\r\nf\r\n";
+  for (size_t i = 0; i < kItems; ++i) request += "$4\r\nitem\r\n";
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(client().send(request));
+    ASSERT_EQ(client().read(), array(std::vector<Reply>(kItems, integer(0))));
+  }
+  EXPECT_TRUE(wait_until(
+      [&] { return info_integer(client(), "memory", "used_memory") < before + (2 << 20); }));
+}
+
 TEST_P(InfoTest, ModulesNamesTheFiltersForExporters) {
   IRIS_ONLY();
   start();

@@ -48,12 +48,14 @@ class ConnectionInput {
  private:
   // False when more bytes are needed or an error ended it all.
   bool parse_one(char* data, size_t size, size_t& start) {
-    std::vector<std::string_view> args = {kGuard};
+    Args args;
+    args.push_back(kGuard);
     size_t consumed = 0;
     const ParseStatus status = parser_.parse(data, size, limits_, args, consumed);
     start += consumed;
     require(consumed <= size, "consumed what was not there");
-    require(args.at(0).data() == kGuard.data(), "an argument of the caller's was touched");
+    require(!args.empty() && args[0].data() == kGuard.data(),
+            "an argument of the caller's was touched");
     if (status == ParseStatus::kRequest) {
       require(args.size() > 1, "a request without an argument");
       transcript_.requests.emplace_back(args.begin() + 1, args.end());

@@ -14,13 +14,13 @@ using testing::IsEmpty;
 
 // The arguments of a line whose quotes match.
 std::vector<std::string> split(std::string line) {
-  std::vector<std::string_view> args;
+  Args args;
   EXPECT_TRUE(split_inline_request(line.data(), line.data() + line.size(), args)) << line;
   return {args.begin(), args.end()};
 }
 
 bool is_balanced(std::string line) {
-  std::vector<std::string_view> args;
+  Args args;
   return split_inline_request(line.data(), line.data() + line.size(), args);
 }
 

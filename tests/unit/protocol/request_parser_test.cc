@@ -51,7 +51,7 @@ TEST(RequestParser, LengthsOfAnyNumberOfDigitsAreReadAlike) {
 TEST(RequestParser, ARequestWhoseFirstLineWasCutLeavesNothingBehindForTheNextOne) {
   std::string bytes = "*1\r\n$4\r\nPING\r\n";
   RequestParser parser;
-  std::vector<std::string_view> args;
+  Args args;
   size_t consumed = 0;
   EXPECT_EQ(parser.parse(bytes.data(), 2, {}, args, consumed), ParseStatus::kIncomplete);
   EXPECT_EQ(parser.parse(bytes.data(), bytes.size(), {}, args, consumed), ParseStatus::kRequest);
@@ -64,7 +64,7 @@ TEST(RequestParser, ARequestWhoseFirstLineWasCutLeavesNothingBehindForTheNextOne
 TEST(RequestParser, ArgumentsAreViewsIntoTheInputAndTheRestIsLeft) {
   std::string bytes = "*1\r\n$4\r\nPING\r\n*1\r\n";
   RequestParser parser;
-  std::vector<std::string_view> args;
+  Args args;
   size_t consumed = 0;
   ASSERT_EQ(parser.parse(bytes.data(), bytes.size(), {}, args, consumed), ParseStatus::kRequest);
   EXPECT_EQ(consumed, 14u);
@@ -94,7 +94,7 @@ TEST(RequestParser, ANegativeCountLeavesNothingBehindForTheNextLine) {
 TEST(RequestParser, EmptyRequestsAreConsumedThoughNothingFollows) {
   std::string bytes = "*0\r\n\r\n*1\r\n$4\r\nPI";
   RequestParser parser;
-  std::vector<std::string_view> args;
+  Args args;
   size_t consumed = 0;
   ASSERT_EQ(parser.parse(bytes.data(), bytes.size(), {}, args, consumed), ParseStatus::kIncomplete);
   EXPECT_EQ(consumed, 6u);
@@ -106,7 +106,7 @@ TEST(RequestParser, EmptyRequestsAreConsumedThoughNothingFollows) {
 
 TEST(RequestParser, NoBytesAreAnIncompleteRequest) {
   RequestParser parser;
-  std::vector<std::string_view> args;
+  Args args;
   size_t consumed = 1;
   EXPECT_EQ(parser.parse(nullptr, 0, {}, args, consumed), ParseStatus::kIncomplete);
   EXPECT_EQ(consumed, 0u);
@@ -238,7 +238,7 @@ TEST(RequestParser, AnErrorIsFinal) {
   std::string bytes = "*2\r\n$1\r\na\r\n!";
   std::string next = "PING\r\n";
   RequestParser parser;
-  std::vector<std::string_view> args;
+  Args args;
   size_t consumed = 0;
   EXPECT_EQ(parser.parse(bytes.data(), bytes.size(), {}, args, consumed), ParseStatus::kError);
   EXPECT_EQ(parser.parse(next.data(), next.size(), {}, args, consumed), ParseStatus::kError);

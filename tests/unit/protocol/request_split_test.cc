@@ -142,7 +142,7 @@ TEST(RequestSplit, AMillionArgumentsInPiecesAreCheckedInOnePass) {
   const std::string original = bytes;
 
   RequestParser parser;
-  std::vector<std::string_view> args;
+  Args args;
   size_t consumed = 0;
   size_t spoilt = 1;  // but the first byte, which says again and again that this is an array
   size_t next = 0;    // argument whose header may still be read
@@ -170,7 +170,7 @@ TEST(RequestSplit, ALongLineInPiecesIsSearchedOnce) {
   for (const std::string& start : {"*"s, "*1\r\n$"s, "i"s}) {
     std::string bytes = start + std::string(60'000, '1');
     RequestParser parser;
-    std::vector<std::string_view> args;
+    Args args;
     size_t consumed = 0;
     for (size_t size = start.size() + 100; size < bytes.size(); size += 100) {
       ASSERT_EQ(parser.parse(bytes.data(), size, {}, args, consumed), ParseStatus::kIncomplete);
@@ -198,15 +198,15 @@ TEST(RequestSplit, APayloadIsNotReadAtAll) {
   ASSERT_EQ(mprotect(payload, payload_bytes, PROT_NONE), 0);
 
   RequestParser parser;
-  std::vector<std::string_view> args;
+  Args args;
   size_t consumed = 0;
   const size_t size = headers.size() + payload_bytes + 2;
   for (size_t cut = 0; cut < size; cut += page / 2) {
     ASSERT_EQ(parser.parse(request, cut, {}, args, consumed), ParseStatus::kIncomplete);
   }
   ASSERT_EQ(parser.parse(request, size, {}, args, consumed), ParseStatus::kRequest);
-  EXPECT_EQ(args.at(0).data(), payload);
-  EXPECT_EQ(args.at(0).size(), payload_bytes);
+  EXPECT_EQ(args[0].data(), payload);
+  EXPECT_EQ(args[0].size(), payload_bytes);
   munmap(mapped, mapped_bytes);
 }
 
