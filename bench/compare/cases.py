@@ -2,10 +2,13 @@
 
 Filters are filled to a half (or 20 million items) first, since memory that was never written is one
 page of zeros that every cache holds. Items are then drawn uniformly from as many as the filter is
-made for: about half of the lookups find something, and adds never overfill.
+made for: about half of the lookups find something, and adds never overfill. Each run of a command that
+changes a filter of Iris begins with a copy of the filter as it was filled: else adds would soon change
+nothing, while counts grow and grow, and what is measured would depend on how long it is.
 """
 
 import dataclasses
+import time
 
 import load
 
@@ -18,6 +21,7 @@ KEYS = 1_000_000  # of GET and SET, and members of the set
 BITS = 100_000_000  # of the bitmap that is used; SETBIT takes no leading zeros, hence --first
 
 PIPELINES = (1, 16, 100)
+SETTLING_SECONDS = 0.05  # the filter that a copy has replaced is freed meanwhile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Case:
     words: tuple
     expect: str
     options: tuple = ()
+    changes: bool = False  # the filter words[1]
 
 
 def bloom_cases(server, sizes, full=True):
@@ -38,14 +43,14 @@ def bloom_cases(server, sizes, full=True):
         items = ("--items", capacity)
         cases += [
             Case(server, f"BF.EXISTS {size}", ("BF.EXISTS", key, *ITEM), "integer", items),
-            Case(server, f"BF.ADD {size}", ("BF.ADD", key, *ITEM), "integer", items),
+            Case(server, f"BF.ADD {size}", ("BF.ADD", key, *ITEM), "integer", items, True),
         ]
     key, capacity = BLOOM["100M"]
     items = ("--items", capacity)
     if full:
         cases += [
             Case(server, "BF.MEXISTS of 10", ("BF.MEXISTS", key, *TEN), "array", items),
-            Case(server, "BF.MADD of 10", ("BF.MADD", key, *TEN), "array", items),
+            Case(server, "BF.MADD of 10", ("BF.MADD", key, *TEN), "array", items, True),
         ]
     return cases
 
@@ -55,7 +60,7 @@ def counting_cases(server):
     items = ("--items", capacity)
     cases = [Case(server, "CF.COUNT 10M", ("CF.COUNT", key, *ITEM), "integer", items)]
     if server == "iris":  # a cuckoo filter has no increments
-        cases.append(Case(server, "CF.INCR 10M", ("CF.INCR", key, *ITEM), "integer", items))
+        cases.append(Case(server, "CF.INCR 10M", ("CF.INCR", key, *ITEM), "integer", items, True))
     return cases
 
 
@@ -89,6 +94,10 @@ def floor_request_bytes():
     return len("*3\r\n$9\r\nBF.EXISTS\r\n$1\r\nf\r\n$12\r\n123456789012\r\n")
 
 
+def as_filled(key):
+    return key + ":filled"
+
+
 def fill(server, loadgen, quick):
     """Makes and fills what the cases of this server need."""
     most = 200_000 if quick else MOST_FILLED
@@ -107,6 +116,9 @@ def fill(server, loadgen, quick):
         for size in BLOOM if server.name != "hot" else ("10k", "100M"):
             key, capacity = BLOOM[size]
             add(["BF.MADD", key, *TEN], min(capacity // 2, most))
+    if server.name == "iris":
+        for key in (COUNTING[0], *(key for key, _ in BLOOM.values())):
+            server.command("COPY", key, as_filled(key))
     if server.name == "redis":
         add(["SET", "__item__", "123456789012"], KEYS // 10 if quick else KEYS)
         add(["SADD", "set", "__item__"], KEYS // 2)
@@ -123,7 +135,11 @@ def measure(cases, running, loadgen, rounds, seconds):
                 options = ("--pipeline", pipeline, "--connections", load.CONNECTIONS,
                            "--seconds", seconds, "--seed", number + 1, "--expect", case.expect,
                            *case.options)
-                figures = load.run(loadgen, running[case.server], case.words, *options)
+                server = running[case.server]
+                if case.changes and server.name == "iris":
+                    server.command("COPY", as_filled(case.words[1]), case.words[1], "REPLACE")
+                    time.sleep(SETTLING_SECONDS)
+                figures = load.run(loadgen, server, case.words, *options)
                 runs.setdefault((case.server, case.label, pipeline), []).append(figures)
         print(f"bench: commands, round {number + 1} of {rounds} done", flush=True)
     return {key: load.median(figures) for key, figures in runs.items()}
