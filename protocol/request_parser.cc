@@ -175,7 +175,7 @@ ParseStatus RequestParser::parse_count(const char* data, size_t size, const Requ
   if (!limits.authenticated && count > RequestLimits::kStrangerMaxArgs) {
     return fail("ERR Protocol error: unauthenticated multibulk length");
   }
-  bulks_ = wanted_ = count;
+  wanted_ = count;
   bulks_begin_ = position_ = length.end;
   return ParseStatus::kRequest;
 }
@@ -219,8 +219,8 @@ ParseStatus RequestParser::parse_bulks(const char* data, size_t size, const Requ
 
 // Appends all bulk strings of a request that was checked up to position_.
 void RequestParser::read_checked_bulks(const char* data, Args& args) const {
-  const char* at = data + bulks_begin_;
-  for (uint64_t i = 0; i < bulks_; ++i) {
+  const char* const end = data + position_;
+  for (const char* at = data + bulks_begin_; at < end;) {
     size_t bytes = 0;
     for (++at; *at != '\r'; ++at) bytes = bytes * 10 + static_cast<size_t>(*at - '0');
     args.push_back({at + 2, bytes});

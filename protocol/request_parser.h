@@ -105,8 +105,7 @@ class RequestParser {
                              const RequestLimits& limits);
   ParseStatus fail(std::string_view error);
 
-  uint64_t bulks_ = 0;       // as announced
-  size_t bulks_begin_ = 0;   // after the line that says so
+  size_t bulks_begin_ = 0;   // after the line with their number
   size_t position_ = 0;      // of the line to read next
   size_t line_scanned_ = 0;  // so many bytes of that line hold no end of line
   uint64_t wanted_ = 0;      // arguments to come; 0 when not inside an array
