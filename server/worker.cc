@@ -338,7 +338,8 @@ void Worker::take_spare(Connection::Input& unfinished) {
   spare_.release();
 }
 
-void Worker::release_spare() {
+// Of requests that have become rare: the spare, and the room for very many arguments.
+void Worker::release_idle_memory() {
   if (!spare_was_used_) {
     spare_.release();
     if (args_.capacity_bytes() >= protocol::LargeMemory::kMappedFromBytes) args_.release();
@@ -525,7 +526,7 @@ bool Worker::stalls(Connection& connection, int64_t now_ms, int64_t limit_ms) {
 }
 
 void Worker::background_round() {
-  release_spare();
+  release_idle_memory();
   InsideWorld inside(engine_.world, member_);
   const Config& config = engine_.config;
   const int64_t now_ms = engine_.clock.wall_ms();

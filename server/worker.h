@@ -108,7 +108,7 @@ class Worker {
   void keep_unfinished(Connection& connection, const char* rest, size_t size);
   void take_spare(protocol::LargeArray<char>& unfinished);
   void keep_spare(protocol::LargeArray<char>& unfinished);
-  void release_spare();
+  void release_idle_memory();
   void plan(Connection& connection, size_t first_arg, const Command* command);
   void plan_items(Request& request);
   void prefetch_planned();
