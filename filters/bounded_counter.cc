@@ -48,6 +48,7 @@ void BoundedCounter::book(uint64_t taken, uint64_t unused) {
   free(unused);
 }
 
+// Rare, and kept out of an add, which is compiled in one piece.
 [[gnu::noinline]] uint64_t BoundedCounter::take_more(uint64_t wanted) {
   const uint64_t granted = take_shared(1, wanted + spare_for(wanted));
   uint64_t taken = std::min(granted, wanted);

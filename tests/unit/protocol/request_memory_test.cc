@@ -1,5 +1,6 @@
 // What the parser allocates: nothing for a whole request, nothing for an announced length, and
-// nothing that outlives a request. The program's operator new counts.
+// nothing that outlives a request. The program's operator new counts; room in `args` is not had
+// from there, and is looked at by itself.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
