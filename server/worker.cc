@@ -407,7 +407,7 @@ void Worker::plan_items(Request& request) {
   } else {
     return;
   }
-  entry->value->touch(dispatcher_.now_ms());
+  if (!session.record->has_flag(kClientNoTouch)) entry->value->touch(dispatcher_.now_ms());
   request.planned = {entry->value.get(),
                      {hashes_.data() + begin, items},
                      engine_.keyspace.generation(),

@@ -106,6 +106,33 @@ TEST_P(ObservationTest, ObjectDescribesAKey) {
             error("ERR unknown subcommand 'DANCE'. Try OBJECT HELP."));
 }
 
+// Absolute seconds are compared, so that a slow machine changes nothing.
+TEST_P(ObservationTest, UseIsNotedUnlessTheClientAskedForNone) {
+  IRIS_ONLY();
+  start();
+  const auto accessed_s = [this] {
+    const std::string text = client().command("DEBUG OBJECT f").text;
+    return std::stoll(text.substr(text.find(" lru:") + 5));
+  };
+  const auto pass_a_second = [this, &accessed_s] {
+    const long long before = accessed_s();
+    EXPECT_TRUE(wait_until([&] { return client().command("OBJECT IDLETIME f").integer >= 1; }));
+    EXPECT_EQ(accessed_s(), before) << "to look is no use";
+    return before;
+  };
+  ASSERT_EQ(client().command("BF.ADD f x"), integer(1));
+  for (const char* use : {"BF.EXISTS f x", "TYPE f"}) {
+    SCOPED_TRACE(use);
+    ASSERT_EQ(client().command("CLIENT NO-TOUCH on"), ok());
+    const long long before = pass_a_second();
+    client().command(use);
+    EXPECT_EQ(accessed_s(), before);
+    ASSERT_EQ(client().command("CLIENT NO-TOUCH off"), ok());
+    client().command(use);
+    EXPECT_GT(accessed_s(), before);
+  }
+}
+
 TEST_P(ObservationTest, MonitorShowsWhatOthersDo) {
   start();
   RespClient watcher = connect(), other = connect();
