@@ -34,6 +34,11 @@ class File {
   // After a sync(): what is read from now on comes from the disk. A file whose sync has once failed
   // may look whole in the kernel's memory, and be so nowhere else.
   virtual void drop_cached() {}
+  // From now on whole blocks (kBlockBytes: their size, their address and where they are appended)
+  // go to the disk past the kernel's memory, where the machine can do that. Others go as before.
+  virtual void bypass_cache() {}
+
+  static constexpr uint64_t kBlockBytes = 4096;
 };
 
 struct OpenedFile {

@@ -64,6 +64,7 @@ class PosixFile : public File {
   }
 
   int64_t read(uint64_t offset, std::span<char> out) override {
+    set_direct(false);
     const ssize_t count = without_interruption(
         [&] { return ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset)); });
     return count == -1 ? -errno : count;
@@ -91,19 +92,44 @@ class PosixFile : public File {
     static_cast<void>(::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED));
   }
 
+  void bypass_cache() override { bypasses_cache_ = true; }
+
   int take_lock() {
     return error_or_zero(without_interruption([&] { return ::flock(fd_, LOCK_EX | LOCK_NB); }));
   }
 
  private:
   int64_t write_at(off_t offset, std::string_view bytes) {
+    set_direct(bypasses_cache_ && are_whole_blocks(offset, bytes));
     const ssize_t taken =
         without_interruption([&] { return ::pwrite(fd_, bytes.data(), bytes.size(), offset); });
+    if (taken == -1 && errno == EINVAL && direct_) {  // the disk has larger blocks
+      bypasses_cache_ = false;
+      return write_at(offset, bytes);
+    }
     return taken == -1 ? -errno : taken;
+  }
+
+  static bool are_whole_blocks(off_t offset, std::string_view bytes) {
+    const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+    return (address | bytes.size() | static_cast<uint64_t>(offset)) % kBlockBytes == 0;
+  }
+
+  // Not every file system can; then all goes through the kernel's memory.
+  void set_direct(bool direct) {
+    if (direct == direct_) return;
+    const int flags = ::fcntl(fd_, F_GETFL);
+    if (::fcntl(fd_, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0) {
+      direct_ = direct;
+    } else {
+      bypasses_cache_ = false;
+    }
   }
 
   const int fd_;
   off_t end_ = 0;
+  bool bypasses_cache_ = false;
+  bool direct_ = false;  // what the descriptor is set to
 };
 
 int open_descriptor(const std::string& path, int flags) {

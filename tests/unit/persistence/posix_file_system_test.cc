@@ -1,11 +1,16 @@
 // The machine's own files, in a directory of their own.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 
 #include "persistence/data_directory.h"
 #include "persistence/file_system.h"
@@ -58,6 +63,57 @@ TEST_F(PosixFileSystemTest, AppendingGoesOnAtTheEndAfterATruncate) {
   ASSERT_EQ(repair.error, 0);
   EXPECT_EQ(repair.file->truncate(2), 0);
   EXPECT_EQ(reading.file->size(), 2);
+}
+
+// Whether the descriptor that this process has of the file is set to go past the kernel's memory.
+bool is_direct(const std::string& path) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    if (std::filesystem::read_symlink(entry.path(), error) != path) continue;
+    std::ifstream info("/proc/self/fdinfo/" + entry.path().filename().string());
+    for (std::string name; info >> name;) {
+      if (name == "flags:") return (info >> name) && (std::stol(name, nullptr, 8) & O_DIRECT) != 0;
+    }
+  }
+  return false;
+}
+
+TEST_F(PosixFileSystemTest, WholeBlocksGoPastTheKernelsMemoryAndOthersBetweenThem) {
+  const int probe = ::open(path("probe").c_str(), O_RDWR | O_CREAT | O_DIRECT, 0600);
+  const bool possible = probe != -1;
+  if (possible) ::close(probe);
+
+  const OpenedFile created = files_.create(path("a"));
+  ASSERT_EQ(created.error, 0);
+  created.file->bypass_cache();
+  struct alignas(File::kBlockBytes) Blocks {
+    char bytes[2 * File::kBlockBytes];
+  };
+  const auto blocks = std::make_unique<Blocks>();
+  std::string expected;
+  const auto append = [&](size_t begin, size_t size, char fill) {
+    std::memset(blocks->bytes, fill, sizeof blocks->bytes);
+    const std::string_view bytes(blocks->bytes + begin, size);
+    EXPECT_EQ(created.file->append(bytes), static_cast<int64_t>(size));
+    expected += bytes;
+  };
+  append(0, sizeof blocks->bytes, 'a');
+  EXPECT_EQ(is_direct(path("a")), possible);
+  append(1, File::kBlockBytes, 'b');  // not where a block begins in memory
+  EXPECT_FALSE(is_direct(path("a")));
+  append(0, File::kBlockBytes, 'c');
+  EXPECT_EQ(is_direct(path("a")), possible);
+  append(0, 100, 'd');                // no whole block
+  append(0, File::kBlockBytes, 'e');  // not where one begins in the file
+  EXPECT_EQ(created.file->prepare(expected.size() + 3 * File::kBlockBytes), 0);
+  append(0, File::kBlockBytes - 100, 'f');
+  append(0, File::kBlockBytes, 'g');
+  EXPECT_EQ(is_direct(path("a")), possible);
+  EXPECT_EQ(created.file->sync(), 0);
+
+  std::string found(expected.size(), '?');
+  ASSERT_EQ(created.file->read(0, found), static_cast<int64_t>(found.size()));
+  EXPECT_TRUE(found == expected);
 }
 
 TEST_F(PosixFileSystemTest, PreparedZerosLieBehindTheEnd) {
