@@ -1,5 +1,7 @@
 // The worker's clients that wait, and how they go on: replies that wait until the log is durable,
 // writers that wait until it has room, and commands that are answered later.
+#include <poll.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -14,6 +16,8 @@ namespace {
 
 // Replies that wait for the log, beyond which nobody's requests are run.
 constexpr size_t kHeldBytes = 64 << 20;
+// Turns of the loop by which a sync may be put off.
+constexpr int kSyncPostponed = 4;
 
 }  // namespace
 
@@ -57,10 +61,27 @@ void Worker::send_held() {
   }
 }
 
+// Clients that one sync has served come back one after the other. If the first of them had a sync
+// to itself, all others would wait for that and then for theirs. So a sync is asked for when the
+// last one has been followed up: its replies are sent, and what their clients have sent since has
+// run. (While others wait, wants_sync_ is not set before the log has advanced.)
+void Worker::ask_for_sync() {
+  if (!wants_sync_) return;
+  pollfd sockets{uv_backend_fd(&loop_), POLLIN, 0};
+  if (sync_postponed_<kSyncPostponed&& ::poll(&sockets, 1, 0)> 0) {
+    sync_postponed_++;
+    return;
+  }
+  sync_postponed_ = 0;
+  wants_sync_ = false;
+  engine_.storage->log()->hurry();
+}
+
 void Worker::log_advanced() {
   if (!waits_for_log_.exchange(false)) return;
   post([](Worker& worker) {
     worker.send_held();
+    worker.wants_sync_ = !worker.held_.empty();
     worker.resume_parked();
   });
 }

@@ -57,6 +57,11 @@ Worker::Worker(Engine& engine, size_t member)
   after_poll_.data = this;
   uv_check_start(&after_poll_,
                  [](uv_check_t* check) { static_cast<Worker*>(check->data)->tick(); });
+  uv_prepare_init(&loop_, &before_poll_);
+  before_poll_.data = this;
+  uv_prepare_start(&before_poll_, [](uv_prepare_t* prepare) {
+    static_cast<Worker*>(prepare->data)->ask_for_sync();
+  });
   uv_async_init(&loop_, &wake_,
                 [](uv_async_t* async) { static_cast<Worker*>(async->data)->run_tasks(); });
   wake_.data = this;
@@ -103,8 +108,8 @@ void Worker::close_all() {
     connection->close();
   }
   for (uv_handle_t* handle :
-       {reinterpret_cast<uv_handle_t*>(&after_poll_), reinterpret_cast<uv_handle_t*>(&wake_),
-        reinterpret_cast<uv_handle_t*>(&timer_)}) {
+       {reinterpret_cast<uv_handle_t*>(&after_poll_), reinterpret_cast<uv_handle_t*>(&before_poll_),
+        reinterpret_cast<uv_handle_t*>(&wake_), reinterpret_cast<uv_handle_t*>(&timer_)}) {
     if (uv_is_closing(handle) == 0) uv_close(handle, nullptr);
   }
 }
@@ -464,7 +469,7 @@ void Worker::run_batch() {
 
 // What must be durable before a reply to anything that has run so far may leave; 0: nothing more
 // than is. Inside the world lock.
-persistence::Lsn Worker::lsn_to_wait_for() const {
+persistence::Lsn Worker::lsn_to_wait_for() {
   persistence::Log* log = engine_.journal.log();
   const Config& config = engine_.config;
   if (log == nullptr || !config.appendonly || config.appendfsync == AppendFsync::kNo) return 0;
@@ -476,7 +481,8 @@ persistence::Lsn Worker::lsn_to_wait_for() const {
   }
   const persistence::Lsn end = log->end();
   if (log->durable() >= end) return 0;
-  log->hurry();
+  // If replies wait already, the sync that serves them comes first: see ask_for_sync().
+  if (held_.empty()) wants_sync_ = true;
   return end;
 }
 

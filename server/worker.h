@@ -115,7 +115,7 @@ class Worker {
   const Command* find_command(std::string_view name);
   Entry* find_entry(uint32_t db, std::string_view key);
   void run_batch();
-  persistence::Lsn lsn_to_wait_for() const;
+  persistence::Lsn lsn_to_wait_for();
   // Who has to wait until the log has room again.
   enum class Wait : uint8_t { kNobody, kWriters, kAll };
   Wait who_must_wait() const;
@@ -127,6 +127,7 @@ class Worker {
   void hold_outputs(persistence::Lsn lsn);
   void send_past_held();
   void send_held();
+  void ask_for_sync();
   void send_outputs(const protocol::ReplyBuffer& buffer, const std::vector<Output>& outputs,
                     std::unique_ptr<CompactReply> compact);
   void end_connection(Connection& connection);
@@ -142,6 +143,7 @@ class Worker {
 
   uv_loop_t loop_;
   uv_check_t after_poll_;
+  uv_prepare_t before_poll_;
   uv_async_t wake_;
   uv_timer_t timer_;
   std::thread thread_;
@@ -182,6 +184,8 @@ class Worker {
   std::deque<HeldOutputs> held_;
   size_t held_bytes_ = 0;
   std::vector<Connection*> parked_;
+  bool wants_sync_ = false;  // for what is held; see ask_for_sync()
+  int sync_postponed_ = 0;   // so many times
   // The log's thread looks at it before it wakes this one.
   std::atomic<bool> waits_for_log_{false};
 };
