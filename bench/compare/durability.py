@@ -28,37 +28,43 @@ POLICIES = {"none": ["--appendonly", "no"],
 REPLAYED = 5_000_000
 
 
-def iris(program, extra, directory=None):
+def iris(program, extra, directory=None, pinned=False):
     def arguments(port, own):
         return ["--port", str(port), "--dir", directory or own, "--threads", "1", "--loglevel",
                 "warning", "--auto-aof-rewrite-percentage", "0", *extra]
-    return servers.Server("iris", program, arguments, pinned=False)
+    return servers.Server("iris", program, arguments, pinned)
 
 
-def redis(extra, directory=None):
+def redis(extra, directory=None, pinned=False):
     def arguments(port, own):
         return ["--port", str(port), "--dir", directory or own, "--save", "", "--loglevel",
                 "warning", "--auto-aof-rewrite-percentage", "0", *extra]
-    return servers.Server("redis", "redis-server", arguments, pinned=False)
+    return servers.Server("redis", "redis-server", arguments, pinned)
 
 
 def policies(options):
-    """Requests a second by (server, policy, pipeline): adds of new items, 50 connections."""
+    """Requests a second by (server, policy, pipeline): adds of new items, 50 connections. All
+    threads of a server have one core and the generator the other: else where the scheduler puts
+    them decides more than the server does."""
     runs = {}
     for number in range(options.rounds):
         for policy, extra in POLICIES.items():
             for name in ("iris", "redis"):
-                server = iris(options.iris, extra) if name == "iris" else redis(extra)
+                server = (iris(options.iris, extra, pinned=True) if name == "iris"
+                          else redis(extra, pinned=True))
                 try:
                     if name == "iris":
                         server.command("BF.RESERVE", "f", "0.01", 20_000_000)
                     words = ["BF.ADD" if name == "iris" else "SADD", "f", "__item__"]
+                    # Pages that are used for the first time are not what is measured.
+                    load.run(options.loadgen, server, words, "--sequential", "--first", 10**11,
+                             "--requests", 100_000, "--pipeline", 100)
                     for pipeline in (1, 16):
                         figures = load.run(
                             options.loadgen, server, words, "--sequential", "--pipeline", pipeline,
                             "--first", (number * 2 + pipeline) * 10_000_000, "--seconds",
                             options.seconds, "--connections", load.CONNECTIONS, "--expect",
-                            "integer", pinned=False)
+                            "integer")
                         runs.setdefault((name, policy, pipeline), []).append(figures)
                 finally:
                     server.stop()
@@ -200,77 +206,114 @@ def subjects(options):
     ]
 
 
-def time_of_snapshot(server):
-    """Begins a snapshot; returns what waits for its end, and the list that gets its seconds."""
-    took = []
-    begun = time.monotonic()
-    server.command("BGSAVE")
+class Snapshots(threading.Thread):
+    """One snapshot after the other until it is told to end; `seconds` are those of each."""
 
-    def wait():
-        while "rdb_bgsave_in_progress:1" in server.command("INFO", "persistence"):
-            time.sleep(0.05)
-        took.append(time.monotonic() - begun)
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.server, self.seconds, self.ended = server, [], threading.Event()
 
-    waiter = threading.Thread(target=wait)
-    waiter.start()
-    return waiter, took
+    def run(self):
+        while not self.ended.is_set():
+            begun = time.monotonic()
+            self.server.command("BGSAVE")
+            while "rdb_bgsave_in_progress:1" in self.server.command("INFO", "persistence"):
+                time.sleep(0.05)
+            self.seconds.append(time.monotonic() - begun)
+
+
+@dataclasses.dataclass
+class Saved:
+    """What was found: seconds of a snapshot, memory before and at most beside it, latencies of the
+    writers without and with it, and a start from the files."""
+    seconds: float
+    before: int
+    extra: int
+    quiet: load.Figures
+    busy: load.Figures
+    file_bytes: int
+    reading: float
+    starting: float
+    same: bool
+
+
+def writers(options, server, subject, number):
+    """Latencies of writers at a fixed rate, without snapshots and beside them."""
+    def write(seconds):
+        return load.run(options.loadgen, server, subject.words, "--rate", 10_000, "--connections",
+                        load.CONNECTIONS, "--sequential", "--first", (2 + number) * 10**11,
+                        "--seconds", seconds, pinned=False)
+
+    quiet = write(5)
+    before = Watch(server.pid).resident()
+    watch, snapshots = Watch(server.pid), Snapshots(server)
+    watch.start()
+    snapshots.start()
+    # The same items again: counts above 1, and changes on both sides of the copying.
+    busy = write(8)
+    for thread in (snapshots, watch):
+        thread.ended.set()
+        thread.join(600)
+    return statistics.median(snapshots.seconds), before, watch.peak - before, quiet, busy
+
+
+def start_from(subject, server):
+    """Ends the server and starts another from its files."""
+    state = server.command(*subject.question).strip()
+    server.process.terminate()
+    server.process.wait(60)
+    reading = seconds_to_read(server.directory)
+    size = drop_from_cache(server.directory)
+    starting, restored = seconds_to_load(lambda: subject.start(server.directory),
+                                         *subject.question)
+    return size, reading, starting, state == restored
 
 
 def snapshot(options):
-    """A snapshot of one big key under writes at a fixed rate, and a start from it."""
-    result = {}
-    for subject in subjects(options):
-        server = subject.start()
-        try:
+    """Snapshots of one big key under writes, and a start from the last of them. The subjects take
+    turns, so that a noisy minute hits all of them."""
+    running, runs, result = {}, {}, {}
+    try:
+        for subject in subjects(options):
+            server = running[subject.label] = subject.start()
             server.command(*subject.make)
             if subject.words[1] == "f":  # every page of it is touched before
                 load.run(options.loadgen, server, subject.words, "--sequential", "--first", 10**11,
                          "--requests", int(options.gigabytes * 2**19), "--pipeline", 100,
                          pinned=False)
-            rate = ["--rate", 10_000, "--connections", load.CONNECTIONS, "--sequential"]
-            quiet = load.run(options.loadgen, server, subject.words, *rate, "--first", 2 * 10**11,
-                             "--seconds", 5, pinned=False)
-            before = Watch(server.pid).resident()
-            watch = Watch(server.pid)
-            watch.start()
-            waiter, took = time_of_snapshot(server)
-            # The same items again: counts above 1, and changes on both sides of the copying.
-            busy = load.run(options.loadgen, server, subject.words, *rate, "--first", 2 * 10**11,
-                            "--seconds", 8, pinned=False)
-            waiter.join(600)
-            watch.ended.set()
-            watch.join()
-            state = server.command(*subject.question).strip()
-            server.process.terminate()
-            server.process.wait(60)
-            read = seconds_to_read(server.directory)
-            size = drop_from_cache(server.directory)
-            loaded, restored = seconds_to_load(lambda: subject.start(server.directory),
-                                               *subject.question)
-            result[subject.label] = (took[0], before, watch.peak - before, quiet, busy,
-                                     (size, read, loaded, state == restored))
-        finally:
+        for number in range(options.rounds):
+            for subject in subjects(options):
+                run = writers(options, running[subject.label], subject, number)
+                runs.setdefault(subject.label, []).append(run)
+            print(f"bench: snapshots, round {number + 1} of {options.rounds}", flush=True)
+        for subject in subjects(options):
+            seconds, before, extra, quiet, busy = zip(*runs[subject.label])
+            result[subject.label] = Saved(
+                statistics.median(seconds), before[-1], max(extra), load.median(quiet),
+                load.median(busy), *start_from(subject, running[subject.label]))
+    finally:
+        for server in running.values():
             server.stop()
-        print(f"bench: snapshot of {subject.label} done", flush=True)
     return result
 
 
 def snapshot_table(result):
     rows = []
-    for label, (took, before, extra, quiet, busy, _) in result.items():
-        rows.append((label, f"{took:.1f}", f"{before / 2**20:,.0f}",
-                     f"{extra / 2**20:,.0f} ({100 * extra / before:.0f} %)",
-                     f"{quiet.p999 / 1e3:.2f}", f"{busy.p999 / 1e3:.2f}",
-                     f"{busy.p999 / quiet.p999:.1f}", f"{busy.max / 1e3:.1f}"))
+    for label, saved in result.items():
+        rows.append((label, f"{saved.seconds:.1f}", f"{saved.before / 2**20:,.0f}",
+                     f"{saved.extra / 2**20:,.0f} ({100 * saved.extra / saved.before:.0f} %)",
+                     f"{saved.quiet.p999 / 1e3:.2f}", f"{saved.busy.p999 / 1e3:.2f}",
+                     f"{saved.busy.p999 / saved.quiet.p999:.1f}", f"{saved.busy.max / 1e3:.1f}"))
     return document.table(("server", "seconds", "memory, MB", "extra, MB", "p99.9 without, ms",
-                           "p99.9 during, ms", "ratio", "max during, ms"), rows)
+                           "p99.9 beside, ms", "ratio", "max beside, ms"), rows)
 
 
 def start_table(result):
     rows = []
-    for label, (*_, (size, read, loaded, same)) in result.items():
-        rows.append((label, f"{size / 2**20:,.0f}", f"{read:.2f}", f"{loaded:.2f}",
-                     f"{size / 2**20 / loaded:,.0f}", "yes" if same else "**no**"))
+    for label, saved in result.items():
+        megabytes = saved.file_bytes / 2**20
+        rows.append((label, f"{megabytes:,.0f}", f"{saved.reading:.2f}", f"{saved.starting:.2f}",
+                     f"{megabytes / saved.starting:,.0f}", "yes" if saved.same else "**no**"))
     return document.table(("server", "files, MB", "reading them, s", "start, s", "MB/s",
                            "state as before"), rows)
 
@@ -292,15 +335,17 @@ def main():
     saved = snapshot(options)
     text = "\n\n".join([
         f"Made by `script/bench durability --rounds {options.rounds} --seconds "
-        f"{options.seconds:g} --gigabytes {options.gigabytes:g}`; nothing is pinned, one worker.",
-        "Adds of new items, 50 connections, by policy:",
+        f"{options.seconds:g} --gigabytes {options.gigabytes:g}`; one worker, medians of the "
+        "rounds.",
+        "Adds of new items, 50 connections, by policy; the server on one core, the generator on "
+        "the other:",
         policies_table(medians),
         f"Starting from a log of {REPLAYED:,} adds: Iris {times['iris']:.2f} s, redis-server "
         f"(SADD of the same items) {times['redis']:.2f} s, ratio "
         f"{times['iris'] / times['redis']:.2f}.",
-        f"A snapshot of {options.gigabytes:g} GB under 10,000 writes a second (Iris with a log, "
-        "`everysec`); redis-server has one string of that size, saves it uncompressed and has no "
-        "log:",
+        f"Snapshots of {options.gigabytes:g} GB, one after the other, under 10,000 writes a second "
+        "(Iris with a log, `everysec`; nothing pinned); redis-server has one string of that size, "
+        "saves it uncompressed and has no log:",
         snapshot_table(saved),
         "A start from these files, which are dropped from the kernel's cache before; beside it "
         "reading the same files alone. Iris is asked for its filter's digest before and after, "
