@@ -62,26 +62,29 @@ void Worker::send_held() {
 }
 
 // Clients that one sync has served come back one after the other. If the first of them had a sync
-// to itself, all others would wait for that and then for theirs. So a sync is asked for when the
-// last one has been followed up: its replies are sent, and what their clients have sent since has
-// run. (While others wait, wants_sync_ is not set before the log has advanced.)
+// to itself, all others would wait for that and then for theirs. So the next one is asked for when
+// the last has been followed up: its replies are sent, and what their clients have sent since has
+// run.
 void Worker::ask_for_sync() {
-  if (!wants_sync_) return;
+  if (wanted_lsn_ == asked_lsn_) return;
+  persistence::Log& log = *engine_.storage->log();
+  const persistence::Lsn durable = log.durable();
+  if (wanted_lsn_ <= durable) return;  // another worker has asked
+  if (asked_lsn_ > durable) return;    // log_advanced() will wake this one
   pollfd sockets{uv_backend_fd(&loop_), POLLIN, 0};
   if (sync_postponed_<kSyncPostponed&& ::poll(&sockets, 1, 0)> 0) {
     sync_postponed_++;
     return;
   }
   sync_postponed_ = 0;
-  wants_sync_ = false;
-  engine_.storage->log()->hurry();
+  asked_lsn_ = wanted_lsn_;
+  log.hurry();
 }
 
 void Worker::log_advanced() {
   if (!waits_for_log_.exchange(false)) return;
   post([](Worker& worker) {
     worker.send_held();
-    worker.wants_sync_ = !worker.held_.empty();
     worker.resume_parked();
   });
 }

@@ -481,8 +481,7 @@ persistence::Lsn Worker::lsn_to_wait_for() {
   }
   const persistence::Lsn end = log->end();
   if (log->durable() >= end) return 0;
-  // If replies wait already, the sync that serves them comes first: see ask_for_sync().
-  if (held_.empty()) wants_sync_ = true;
+  wanted_lsn_ = end;
   return end;
 }
 

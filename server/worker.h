@@ -184,8 +184,10 @@ class Worker {
   std::deque<HeldOutputs> held_;
   size_t held_bytes_ = 0;
   std::vector<Connection*> parked_;
-  bool wants_sync_ = false;  // for what is held; see ask_for_sync()
-  int sync_postponed_ = 0;   // so many times
+  // Up to where replies wait for the log, and up to where it was asked to be durable.
+  persistence::Lsn wanted_lsn_ = 0;
+  persistence::Lsn asked_lsn_ = 0;
+  int sync_postponed_ = 0;  // so many times
   // The log's thread looks at it before it wakes this one.
   std::atomic<bool> waits_for_log_{false};
 };
