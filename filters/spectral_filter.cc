@@ -173,13 +173,16 @@ SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash
   SpectralLayer& layer = *layers_[layer_index];
   int64_t items = 0;
   if (plan.before == 0) {
-    const auto added = layer.try_add_items(1, drifting());
+    const auto added = layer.try_add_items(1, plan.nonzero_change, drifting());
     if (!added) return no_place(1);
     items = *added;
   }
   const bool reserved = layer.reserve(place, plan, may_grow);
   if (!reserved || !raise_sum(amount)) {
-    layer.change_items(-items);
+    if (plan.before == 0) {
+      layer.change_nonzero(-plan.nonzero_change);
+      layer.change_items(-items);
+    }
     return {reserved ? SpectralStatus::kOverflow : SpectralStatus::kNoMemory, plan.before};
   }
   const bool raise = params_.policy() == SpectralPolicy::kMinimalIncrease;
@@ -187,7 +190,6 @@ SpectralResult SpectralFilter::increment_here(size_t layer_index, const ItemHash
                                   : SpectralEdit{SpectralEditKind::kAdd, amount};
   const SpectralChange change{hash, static_cast<uint32_t>(layer_index), edit, amount, items};
   hook({&change, 1});
-  layer.change_nonzero(plan.nonzero_change);
   layer.apply(place, plan);
   return {SpectralStatus::kOk, plan.after};
 }
@@ -197,9 +199,7 @@ SpectralResult SpectralFilter::decrement_here(size_t layer_index, const ItemHash
                                               uint64_t amount, const BeforeSpectralChange& hook) {
   SpectralLayer& layer = *layers_[layer_index];
   if (!layer.reserve(item, plan)) return {SpectralStatus::kNoMemory, plan.before};
-  // The cells first: remove_item() looks at how many are left.
-  layer.change_nonzero(plan.nonzero_change);
-  const int64_t items = plan.after == 0 ? layer.remove_item() : 0;
+  const int64_t items = plan.after == 0 ? layer.remove_item(plan.nonzero_change) : 0;
   const SpectralChange change{hash,
                               static_cast<uint32_t>(layer_index),
                               {SpectralEditKind::kSubtract, amount},

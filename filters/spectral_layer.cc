@@ -446,18 +446,20 @@ std::pair<uint64_t, uint64_t> SpectralLayer::item_bounds() const {
           static_cast<uint64_t>(std::ceil(items + doubt))};
 }
 
-// Changes the number, and then brings it into its bounds. Returns by how much it changed. Items of
-// others come meanwhile, each to the number first and then to the cells: so the number is held
-// against the upper bound as it was before the cells were looked at, and against the lower one as
-// it is afterwards.
+// Changes the number, and then brings it into its bounds. Returns by how much it changed. Under the
+// drift's lock, which all who come here hold over both numbers. Others may add meanwhile: those who
+// saw no removal yet, one item a thread and to the number first; and those who expect items. So the
+// number is held against the upper bound as it was before the cells were looked at, with what was
+// expected in between, and against the lower one as it is afterwards.
 int64_t SpectralLayer::bring_items_into_bounds(int64_t by) {
-  const std::lock_guard guard(drift_lock_);
   const auto before = static_cast<int64_t>(items());
+  const int64_t expected = expected_items_.load();
   const auto [low, high] = item_bounds();
   const auto after = static_cast<int64_t>(items());
+  const int64_t highest = static_cast<int64_t>(high) + expected;
   int64_t change = by;
-  if (before + by > static_cast<int64_t>(high)) {
-    change = static_cast<int64_t>(high) - before;
+  if (before + by > highest) {
+    change = highest - before;
   } else if (after + by < static_cast<int64_t>(low)) {
     change = static_cast<int64_t>(low) - after;
   }
@@ -465,14 +467,31 @@ int64_t SpectralLayer::bring_items_into_bounds(int64_t by) {
   return change;
 }
 
-std::optional<int64_t> SpectralLayer::try_add_items(uint64_t items, bool drifting) {
-  const int64_t drift = drifting ? bring_items_into_bounds(0) : 0;
-  if (items_.take_all(items)) return drift + static_cast<int64_t>(items);
+bool SpectralLayer::take_items(uint64_t items, std::optional<int64_t> nonzero_change) {
+  if (!nonzero_change) expected_items_.fetch_add(static_cast<int64_t>(items));
+  if (!items_.take_all(items)) {
+    if (!nonzero_change) items_have_come(items);
+    return false;
+  }
+  if (nonzero_change) change_nonzero(*nonzero_change);
+  return true;
+}
+
+std::optional<int64_t> SpectralLayer::try_add_items(uint64_t items,
+                                                    std::optional<int64_t> nonzero_change,
+                                                    bool drifting) {
+  const auto more = static_cast<int64_t>(items);
+  if (!drifting) return take_items(items, nonzero_change) ? std::optional(more) : std::nullopt;
+  const std::lock_guard guard(drift_lock_);
+  const int64_t drift = bring_items_into_bounds(0);
+  if (take_items(items, nonzero_change)) return drift + more;
   change_items(-drift);
   return std::nullopt;
 }
 
-int64_t SpectralLayer::remove_item() {
+int64_t SpectralLayer::remove_item(int64_t nonzero_change) {
+  const std::lock_guard guard(drift_lock_);
+  change_nonzero(nonzero_change);
   return bring_items_into_bounds(-1);
 }
 

@@ -210,10 +210,15 @@ class SpectralLayer {
   // Gives memory back that the item's chunks no longer need: after counts fell, or a promise.
   void trim(const ItemCells& item);
 
-  // The number of distinct items. Both return by how much it changed: `drifting` says that items
-  // have been removed, so that the number is brought back into its bounds.
-  [[nodiscard]] std::optional<int64_t> try_add_items(uint64_t items, bool drifting);
-  int64_t remove_item();
+  // The number of distinct items, and with it that of non-zero cells, so that nobody who compares
+  // the two meets one without the other. Both return by how much the items changed: `drifting` says
+  // that some have been removed, so that the number is brought back into its bounds. Who does not
+  // know yet what becomes of the cells says so, and that the items have come when it has told.
+  [[nodiscard]] std::optional<int64_t> try_add_items(uint64_t items,
+                                                     std::optional<int64_t> nonzero_change,
+                                                     bool drifting);
+  void items_have_come(uint64_t items) { expected_items_.fetch_sub(static_cast<int64_t>(items)); }
+  int64_t remove_item(int64_t nonzero_change);
   void change_items(int64_t by) { items_.change(by); }  // undo and replay
   uint64_t items() const { return items_.count(); }
   void change_nonzero(int64_t by) {
@@ -280,6 +285,7 @@ class SpectralLayer {
   uint64_t change_arena(uint64_t chunk_index, Change&& change);
   std::pair<uint64_t, uint64_t> item_bounds() const;
   int64_t bring_items_into_bounds(int64_t by);
+  bool take_items(uint64_t items, std::optional<int64_t> nonzero_change);
 
   const SpectralGeometry geometry_;
   const uint64_t block_count_;
@@ -288,6 +294,7 @@ class SpectralLayer {
   // Apart from what every lookup reads: else each change would take that line away from all cores.
   alignas(64) BoundedCounter items_;
   BoundedCounter nonzero_{BoundedCounter::kNoLimit};
+  std::atomic<int64_t> expected_items_{0};  // in the number, but their cells are not counted yet
   SpinLock drift_lock_;
   std::atomic<uint64_t> extension_bytes_{0};
   std::atomic<uint64_t> extended_blocks_{0};

@@ -30,6 +30,11 @@ class SpectralFilter::Slice {
  public:
   Slice(SpectralFilter& filter, std::span<const SpectralIncrement> items)
       : filter_(filter), items_(items), changes_(items.size()) {}
+  ~Slice() {
+    if (expected_ > 0) filter_.layers_.back()->items_have_come(expected_);
+  }
+  Slice(const Slice&) = delete;
+  Slice& operator=(const Slice&) = delete;
 
   StripeSet stripes() {
     StripeSet set;
@@ -92,6 +97,7 @@ class SpectralFilter::Slice {
   std::span<const SpectralIncrement> items_;
   std::vector<SpectralChange> changes_;  // in the order of the items
   size_t first_new_ = 0;                 // carries the change of the number of items
+  uint64_t expected_ = 0;                // of the newest layer: items whose cells come later
   ItemCells cells_;
 };
 
@@ -212,8 +218,9 @@ SpectralResult SpectralFilter::Slice::prepare(const MayGrow& may_grow) {
   const uint64_t new_items = decide_changes();
   SpectralLayer& newest = *filter_.layers_.back();
   if (new_items > 0) {
-    const auto added = newest.try_add_items(new_items, filter_.drifting());
+    const auto added = newest.try_add_items(new_items, std::nullopt, filter_.drifting());
     if (!added) return filter_.no_place(new_items);
+    expected_ = new_items;
     changes_[first_new_].items = *added;
   }
   SpectralStatus status = promise_all(total, may_grow);

@@ -200,9 +200,9 @@ TEST(SpectralLayer, APlaceThatIsRefusedLeavesTheNumberOfItemsAsItWas) {
   values.fill(1);
   for (uint64_t block = 0; block < 39; ++block) ASSERT_TRUE(layer->write_block(block, values));
   layer->change_items(990);
-  EXPECT_EQ(layer->try_add_items(1, true), std::nullopt);
+  EXPECT_EQ(layer->try_add_items(1, 0, true), std::nullopt);
   EXPECT_EQ(layer->items(), 990u);
-  EXPECT_EQ(layer->try_add_items(1, false), 1) << "without removals there is a place";
+  EXPECT_EQ(layer->try_add_items(1, 0, false), 1) << "without removals there is a place";
 }
 
 }  // namespace
