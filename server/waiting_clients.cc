@@ -71,8 +71,9 @@ void Worker::ask_for_sync() {
   const persistence::Lsn durable = log.durable();
   if (wanted_lsn_ <= durable) return;  // another worker has asked
   if (asked_lsn_ > durable) return;    // log_advanced() will wake this one
+  const bool may_wait = sync_postponed_ < kSyncPostponed;
   pollfd sockets{uv_backend_fd(&loop_), POLLIN, 0};
-  if (sync_postponed_<kSyncPostponed&& ::poll(&sockets, 1, 0)> 0) {
+  if (may_wait && ::poll(&sockets, 1, 0) > 0) {
     sync_postponed_++;
     return;
   }
