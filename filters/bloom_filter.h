@@ -163,16 +163,16 @@ class BloomFilter {
   bool in_older_layers(const ItemHash& hash) const {
     return layers_.size() > 1 && search_older_layers(hash);
   }
-  // These two are for few filters or few items, so they are kept out of what calls them.
+  // For few filters, so it is kept out of what calls it.
   [[gnu::noinline]] bool search_older_layers(const ItemHash& hash) const {
     for (size_t i = layers_.size() - 1; i-- > 0;) {
       if (layers_[i].contains(hash)) return true;
     }
     return false;
   }
-  [[gnu::noinline]] bool known_by_now(const ItemHash& hash) const {
-    return newest().contains(hash);
-  }
+  // Of an item that is in no older layer.
+  template <typename Item, typename BeforeChange>
+  AddOutcome add_at(const Item& item, StripeTable& stripes, BeforeChange&& before_change);
   AddOutcome no_place() const {
     return params_.scaling() ? AddOutcome::kNeedsLayer : AddOutcome::kFull;
   }
@@ -199,16 +199,22 @@ template <typename BeforeChange>
 [[gnu::flatten]] AddOutcome BloomFilter::add(const ItemHash& hash, StripeTable& stripes,
                                              BeforeChange&& before_change) {
   if (in_older_layers(hash)) return AddOutcome::kPresent;  // they never change: invariant 1
-  const uint32_t stripe = stripe_of(hash);
+  return newest().at(hash, [&](const auto& item) { return add_at(item, stripes, before_change); });
+}
+
+template <typename Item, typename BeforeChange>
+AddOutcome BloomFilter::add_at(const Item& item, StripeTable& stripes,
+                               BeforeChange&& before_change) {
+  const uint32_t stripe = StripeTable::index_of(id_, item.chunk());
   const std::optional<uint32_t> moment = stripes.moment(stripe);
-  if (newest().contains(hash)) return AddOutcome::kPresent;
+  if (item.present()) return AddOutcome::kPresent;
   const bool as_seen = moment && stripes.lock_unchanged_since(stripe, *moment);
   if (!as_seen) stripes.lock(stripe);
   const StripeGuard guard(stripes, stripe, std::adopt_lock);
-  if (!as_seen && known_by_now(hash)) return AddOutcome::kPresent;
+  if (!as_seen && item.present()) return AddOutcome::kPresent;
   if (newest().reserve(1) == 0) return no_place();
   before_change();
-  newest().set(hash);
+  item.set();
   return AddOutcome::kAdded;
 }
 

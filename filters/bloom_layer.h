@@ -16,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,10 +36,6 @@ namespace iris::filters {
 // signed 64-bit integer of a reply.
 inline constexpr uint64_t kMaxLayerItems = uint64_t{1} << 52;
 
-// Cells that one stripe guards. Small, so that a filter of 10 MB has more stripes than two threads
-// with a batch of adds each would meet at.
-inline constexpr uint64_t kBloomChunkBytes = 8 * 1024;
-
 class BloomLayer {
  public:
   // Empty if the memory cannot be had.
@@ -47,12 +44,42 @@ class BloomLayer {
   BloomLayer(BloomLayer&&) noexcept = default;
   BloomLayer& operator=(BloomLayer&&) = delete;
 
-  bool contains(const ItemHash& hash) const;
-  void set(const ItemHash& hash);
-  void prefetch(const ItemHash& hash) const;
+  // Calls `visit` with where the item's bits lie (bloom_probes.h), and returns what that returns:
+  // who does several things with an item decides the layout and finds the block once.
+  template <typename Visit>
+  [[gnu::always_inline]] auto at(const ItemHash& hash, Visit&& visit) const {
+    const uint64_t bits = geometry_.bits;
+    const uint32_t hashes = geometry_.hashes;
+    switch (geometry_.layout) {
+      case BloomLayout::kBlocked:
+        return visit(
+            probes::BlockedItem<std::countr_zero(kBlockedBits)>(words(), hash, bits, hashes));
+      case BloomLayout::kPaged:
+        return visit(
+            probes::BlockedItem<std::countr_zero(kPagedBits)>(words(), hash, bits, hashes));
+      case BloomLayout::kClassic:
+        return visit(probes::ScatteredItem<probes::ClassicPositions>(words(), hash, bits, hashes));
+      case BloomLayout::kExplicit:
+        return visit(probes::ScatteredItem<probes::ExplicitPositions>(words(), hash, bits, hashes));
+    }
+    __builtin_unreachable();
+  }
+
+  bool contains(const ItemHash& hash) const {
+    return at(hash, [](const auto& item) { return item.present(); });
+  }
+  void set(const ItemHash& hash) {
+    at(hash, [](const auto& item) { item.set(); });
+  }
+  // Inlined by force: a call would cost as much as what it does.
+  [[gnu::always_inline]] void prefetch(const ItemHash& hash) const {
+    at(hash, [](const auto& item) { item.prefetch(); });
+  }
 
   // The chunk that holds the item's bits in this layer (invariant 2 of bloom_probes.h).
-  uint64_t chunk_of(const ItemHash& hash) const;
+  uint64_t chunk_of(const ItemHash& hash) const {
+    return at(hash, [](const auto& item) { return item.chunk(); });
+  }
   uint64_t chunks() const;
   // The bytes of a chunk, as [first, first + length) of the cells.
   std::pair<uint64_t, uint64_t> chunk_range(uint64_t chunk) const;
@@ -109,83 +136,5 @@ class BloomLayer {
   // Apart from what every lookup reads: else each add would take that line away from all cores.
   std::unique_ptr<BoundedCounter> items_;
 };
-
-inline bool BloomLayer::contains(const ItemHash& hash) const {
-  const uint64_t bits = geometry_.bits;
-  const uint32_t hashes = geometry_.hashes;
-  switch (geometry_.layout) {
-    case BloomLayout::kBlocked:
-      return probes::Block512::contains(words(), hash, bits, hashes);
-    case BloomLayout::kPaged:
-      return probes::Block4096::contains(words(), hash, bits, hashes);
-    case BloomLayout::kClassic:
-      return probes::Scattered<probes::Classic>::contains(words(), hash, bits, hashes);
-    case BloomLayout::kExplicit:
-      return probes::Scattered<probes::Explicit>::contains(words(), hash, bits, hashes);
-  }
-  __builtin_unreachable();
-}
-
-inline void BloomLayer::set(const ItemHash& hash) {
-  const uint64_t bits = geometry_.bits;
-  const uint32_t hashes = geometry_.hashes;
-  switch (geometry_.layout) {
-    case BloomLayout::kBlocked:
-      return probes::Block512::set(words(), hash, bits, hashes);
-    case BloomLayout::kPaged:
-      return probes::Block4096::set(words(), hash, bits, hashes);
-    case BloomLayout::kClassic:
-      return probes::Scattered<probes::Classic>::set(words(), hash, bits, hashes);
-    case BloomLayout::kExplicit:
-      return probes::Scattered<probes::Explicit>::set(words(), hash, bits, hashes);
-  }
-}
-
-// The lines that a lookup needs first: the block (blocked), the lines of
-// the first hash word's positions (paged: an absent item is nearly always refused by them), the
-// first two positions (one array: an absent item sees two on average). Inlined by force: a call
-// would cost as much as what it does.
-[[gnu::always_inline]] inline void BloomLayer::prefetch(const ItemHash& hash) const {
-  using probes::Block4096;
-  using probes::Block512;
-  constexpr uint32_t kScatteredLines = 2;
-  const uint64_t bits = geometry_.bits;
-  switch (geometry_.layout) {
-    case BloomLayout::kBlocked:
-      probes::prefetch_word(words() + Block512::block_of(hash, bits) * Block512::kBlockWords);
-      return;
-    case BloomLayout::kPaged: {
-      uint64_t* const block = words() + Block4096::block_of(hash, bits) * Block4096::kBlockWords;
-      Block4096::for_each(hash, std::min(geometry_.hashes, Block4096::kPositionsAWord),
-                          [&](uint64_t position) { probes::prefetch_word(block + position / 64); });
-      return;
-    }
-    case BloomLayout::kClassic:
-      for (uint32_t i = 0; i < std::min(geometry_.hashes, kScatteredLines); ++i) {
-        probes::prefetch_word(words() + probes::Classic::position(hash, i, bits) / 64);
-      }
-      return;
-    case BloomLayout::kExplicit:
-      for (uint32_t i = 0; i < std::min(geometry_.hashes, kScatteredLines); ++i) {
-        probes::prefetch_word(words() + probes::Explicit::position(hash, i, bits) / 64);
-      }
-      return;
-  }
-}
-
-inline uint64_t BloomLayer::chunk_of(const ItemHash& hash) const {
-  switch (geometry_.layout) {
-    case BloomLayout::kBlocked:
-      return probes::Block512::block_of(hash, geometry_.bits) /
-             (kBloomChunkBytes * 8 / kBlockedBits);
-    case BloomLayout::kPaged:
-      return probes::Block4096::block_of(hash, geometry_.bits) /
-             (kBloomChunkBytes * 8 / kPagedBits);
-    case BloomLayout::kClassic:
-    case BloomLayout::kExplicit:
-      return 0;  // its bits are all over the array: one chunk
-  }
-  __builtin_unreachable();
-}
 
 }  // namespace iris::filters

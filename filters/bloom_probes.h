@@ -31,7 +31,13 @@
 
 #include "filters/item_hash.h"
 
-namespace iris::filters::probes {
+namespace iris::filters {
+
+// Cells that one stripe guards. Small, so that a filter of 10 MB has more stripes than two threads
+// with a batch of adds each would meet at.
+inline constexpr uint64_t kBloomChunkBytes = 8 * 1024;
+
+namespace probes {
 
 static_assert(std::endian::native == std::endian::little,
               "dumps are little-endian images of cells");
@@ -72,58 +78,69 @@ inline void prefetch_word(uint64_t* word) {
   cell.store(cell.load(std::memory_order_relaxed) | mask, std::memory_order_release);
 }
 
-// Blocks of 2^kBlockLog2 cells.
-template <unsigned kBlockLog2>
-struct Blocked {
-  static constexpr uint32_t kPositionsAWord = 64 / kBlockLog2;
-  static constexpr uint64_t kPositionMask = (uint64_t{1} << kBlockLog2) - 1;
-  static constexpr uint64_t kBlockWords = (uint64_t{1} << kBlockLog2) / 64;
+// Where one item's bits lie in one layer. All kinds have the same members:
+//
+//   present()    whether all of them are set
+//   set()        sets them; the caller holds the stripe of chunk()
+//   chunk()      which chunk of the cells they are in
+//   prefetch()   asks for the lines that present() reads first
 
-  static uint64_t block_of(const ItemHash& hash, uint64_t bits) {
-    return multiply_high(hash.low, bits >> kBlockLog2);
-  }
+// In one block of 2^kBlockLog2 cells.
+template <unsigned kBlockLog2>
+class BlockedItem {
+ public:
+  BlockedItem(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes)
+      : index_(multiply_high(hash.low, bits >> kBlockLog2)),
+        block_(words + index_ * kBlockWords),
+        source_(hash.high),
+        hashes_(hashes) {}
 
   // All bits of a hash word are tested without a branch between them, and the number of tests is
   // known to the compiler. Which bit is unset is random, so a branch on each would be mispredicted
   // once a miss: 17 ns instead of 7 in cache, k = 6. Building a mask of the line and comparing took
   // 11 ns. Beyond the cache they are all alike.
-  static bool contains(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
-    uint64_t* const block = words + block_of(hash, bits) * kBlockWords;
-    uint64_t source = hash.high;
-    for (; hashes > kPositionsAWord; hashes -= kPositionsAWord) {
-      if (!all_set(block, source, Cells<kPositionsAWord>())) return false;
+  bool present() const {
+    uint64_t source = source_;
+    uint32_t left = hashes_;
+    for (; left > kPositionsAWord; left -= kPositionsAWord) {
+      if (!all_set(source, Cells<kPositionsAWord>())) return false;
       source = next_word(source);
     }
-    return with_cells(hashes, [=](auto cells) { return all_set(block, source, cells); });
+    return with_cells(left, [=, this](auto cells) { return all_set(source, cells); });
   }
 
-  template <typename Visit>
-  static void for_each(const ItemHash& hash, uint32_t hashes, Visit&& visit) {
-    uint64_t source = hash.high;
-    for (uint32_t left = hashes;;) {
-      const uint32_t now = std::min(left, kPositionsAWord);
-      uint64_t slices = source;
-      for (uint32_t i = 0; i < now; ++i) {
-        visit(slices & kPositionMask);
-        slices >>= kBlockLog2;
+  void set() const {
+    uint64_t source = source_;
+    uint32_t left = hashes_;
+    for (; left > kPositionsAWord; left -= kPositionsAWord) {
+      set_all(source, Cells<kPositionsAWord>());
+      source = next_word(source);
+    }
+    with_cells(left, [=, this](auto cells) { set_all(source, cells); });
+  }
+
+  uint64_t chunk() const { return index_ / (kBloomChunkBytes / kBlockBytes); }
+
+  // A block of one line as a whole. Of a larger one the lines of the first hash word's positions:
+  // an absent item is nearly always refused by them.
+  [[gnu::always_inline]] void prefetch() const {
+    if constexpr (kBlockBytes <= kLineBytes) {
+      prefetch_word(block_);
+    } else {
+      uint64_t slices = source_;
+      for (uint32_t i = 0; i < std::min(hashes_, kPositionsAWord); ++i, slices >>= kBlockLog2) {
+        prefetch_word(block_ + (slices & kPositionMask) / 64);
       }
-      left -= now;
-      if (left == 0) return;
-      source = next_word(source);
     }
-  }
-
-  static void set(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
-    uint64_t* const block = words + block_of(hash, bits) * kBlockWords;
-    uint64_t source = hash.high;
-    for (; hashes > kPositionsAWord; hashes -= kPositionsAWord) {
-      set_all(block, source, Cells<kPositionsAWord>());
-      source = next_word(source);
-    }
-    with_cells(hashes, [=](auto cells) { set_all(block, source, cells); });
   }
 
  private:
+  static constexpr uint32_t kPositionsAWord = 64 / kBlockLog2;
+  static constexpr uint64_t kPositionMask = (uint64_t{1} << kBlockLog2) - 1;
+  static constexpr uint64_t kBlockWords = (uint64_t{1} << kBlockLog2) / 64;
+  static constexpr uint64_t kBlockBytes = kBlockWords * sizeof(uint64_t);
+  static constexpr uint64_t kLineBytes = 64;  // of the cache
+
   // A number of cells that is known to the compiler. More than a word has positions for do not
   // occur, but must compile.
   template <unsigned kCount>
@@ -152,61 +169,83 @@ struct Blocked {
   }
 
   template <unsigned... i>
-  [[gnu::always_inline]] static bool all_set(uint64_t* block, uint64_t slices,
-                                             std::integer_sequence<unsigned, i...>) {
-    return (bit_at(block, slices >> (i * kBlockLog2)) & ... & 1) != 0;
+  [[gnu::always_inline]] bool all_set(uint64_t slices,
+                                      std::integer_sequence<unsigned, i...>) const {
+    return (bit_at(slices >> (i * kBlockLog2)) & ... & 1) != 0;
   }
 
   template <unsigned... i>
-  [[gnu::always_inline]] static void set_all(uint64_t* block, uint64_t slices,
-                                             std::integer_sequence<unsigned, i...>) {
-    (set_bit_at(block, slices >> (i * kBlockLog2)), ...);
+  [[gnu::always_inline]] void set_all(uint64_t slices,
+                                      std::integer_sequence<unsigned, i...>) const {
+    (set_bit_at(slices >> (i * kBlockLog2)), ...);
   }
 
   // The lowest bits of `slices` are the position.
-  [[gnu::always_inline]] static uint64_t bit_at(uint64_t* block, uint64_t slices) {
+  [[gnu::always_inline]] uint64_t bit_at(uint64_t slices) const {
     const uint64_t position = slices & kPositionMask;
-    return load_word(block + position / 64) >> (position % 64);
+    return load_word(block_ + position / 64) >> (position % 64);
   }
-  [[gnu::always_inline]] static void set_bit_at(uint64_t* block, uint64_t slices) {
+  [[gnu::always_inline]] void set_bit_at(uint64_t slices) const {
     const uint64_t position = slices & kPositionMask;
-    set_bits(block + position / 64, uint64_t{1} << (position % 64));
+    set_bits(block_ + position / 64, uint64_t{1} << (position % 64));
   }
+
+  const uint64_t index_;
+  uint64_t* const block_;
+  const uint64_t source_;  // of positions
+  const uint32_t hashes_;
 };
 
-using Block512 = Blocked<9>;
-using Block4096 = Blocked<12>;
-
-struct Classic {
+struct ClassicPositions {
   static uint64_t position(const ItemHash& hash, uint32_t i, uint64_t bits) {
     return (hash.low + i * hash.high) % bits;
   }
 };
 
-struct Explicit {
+struct ExplicitPositions {
   static uint64_t position(const ItemHash& hash, uint32_t i, uint64_t bits) {
     return multiply_high(multiply_fold((hash.low + i * hash.high) ^ kStir, kFold), bits);
   }
 };
 
-// Cells anywhere in the array: each is a cache miss of its own in a big filter, so a lookup stops
-// at the first unset one.
+// Anywhere in the array: each cell is a cache miss of its own in a big filter, so a lookup stops at
+// the first unset one, and an absent item sees two on average. The array is one chunk.
 template <typename Positions>
-struct Scattered {
-  static bool contains(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
-    for (uint32_t i = 0; i < hashes; ++i) {
-      const uint64_t position = Positions::position(hash, i, bits);
-      if ((load_word(words + position / 64) >> (position % 64) & 1) == 0) return false;
+class ScatteredItem {
+ public:
+  ScatteredItem(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes)
+      : words_(words), hash_(hash), bits_(bits), hashes_(hashes) {}
+
+  bool present() const {
+    for (uint32_t i = 0; i < hashes_; ++i) {
+      const uint64_t position = Positions::position(hash_, i, bits_);
+      if ((load_word(words_ + position / 64) >> (position % 64) & 1) == 0) return false;
     }
     return true;
   }
 
-  static void set(uint64_t* words, const ItemHash& hash, uint64_t bits, uint32_t hashes) {
-    for (uint32_t i = 0; i < hashes; ++i) {
-      const uint64_t position = Positions::position(hash, i, bits);
-      set_bits(words + position / 64, uint64_t{1} << (position % 64));
+  void set() const {
+    for (uint32_t i = 0; i < hashes_; ++i) {
+      const uint64_t position = Positions::position(hash_, i, bits_);
+      set_bits(words_ + position / 64, uint64_t{1} << (position % 64));
     }
   }
+
+  uint64_t chunk() const { return 0; }
+
+  [[gnu::always_inline]] void prefetch() const {
+    constexpr uint32_t kLines = 2;
+    for (uint32_t i = 0; i < std::min(hashes_, kLines); ++i) {
+      prefetch_word(words_ + Positions::position(hash_, i, bits_) / 64);
+    }
+  }
+
+ private:
+  uint64_t* const words_;
+  const ItemHash hash_;
+  const uint64_t bits_;
+  const uint32_t hashes_;
 };
 
-}  // namespace iris::filters::probes
+}  // namespace probes
+}  // namespace iris::filters
