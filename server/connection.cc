@@ -1,13 +1,18 @@
 #include "server/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "protocol/reply_writer.h"
 #include "server/log.h"
 #include "server/socket_address.h"
+#include "server/socket_io.h"
 #include "server/worker.h"
 
 namespace iris::server {
@@ -16,25 +21,35 @@ namespace {
 
 // Small replies that have to wait are put together up to this size.
 constexpr size_t kOutputChunkBytes = 64 * 1024;
-// Handed to the kernel in one go: libuv takes a 32-bit length.
-constexpr size_t kOutputPieceBytes = size_t{1} << 30;
+// Of what waits, so much is written before others have their turn: some 1 MB.
+constexpr int kPiecesInATurn = 16;
+
+// As in Redis: the first question after so many seconds of silence, two more in twice the time.
+void set_tcp_options(int fd, uint32_t keepalive_s) {
+  const auto set = [fd](int level, int option, int value) {
+    ::setsockopt(fd, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  if (keepalive_s == 0) return;
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(keepalive_s));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, static_cast<int>(std::max(keepalive_s / 3, 1U)));
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
 
 }  // namespace
 
 void Connection::open(Worker& worker, int fd, bool is_unix, uint32_t keepalive_s) {
-  auto* connection = new Connection(worker);
-  int error = 0;
-  if (is_unix) {
-    uv_pipe_init(worker.loop(), &connection->handle_.pipe, 0);
-    error = uv_pipe_open(&connection->handle_.pipe, fd);
-  } else {
-    uv_tcp_init(worker.loop(), &connection->handle_.tcp);
-    error = uv_tcp_open(&connection->handle_.tcp, fd);
-    uv_tcp_nodelay(&connection->handle_.tcp, 1);
-    if (keepalive_s > 0) uv_tcp_keepalive(&connection->handle_.tcp, 1, keepalive_s);
+  auto* connection = new Connection(worker, fd);
+  if (!is_unix) set_tcp_options(fd, keepalive_s);
+  if (const int error = uv_poll_init(worker.loop(), &connection->poll_, fd); error != 0) {
+    log_warning("Cannot take over a connection: {}", uv_strerror(error));
+    ::close(fd);
+    delete connection;
+    worker.not_opened();
+    return;
   }
-  const bool opened = error == 0;
-  connection->stream()->data = connection;
+  connection->poll_.data = connection;
   Engine& engine = worker.engine();
   connection->session.record =
       engine.clients.add(fd, static_cast<uint32_t>(worker.member()), peer_address(fd),
@@ -42,66 +57,75 @@ void Connection::open(Worker& worker, int fd, bool is_unix, uint32_t keepalive_s
   connection->session.record->set_flag(kClientUnix, is_unix);
   connection->session.record->set_flag(kClientLocal, peer_is_local(fd));
   worker.opened(*connection);
-  if (error == 0) {
-    error = uv_read_start(connection->stream(), on_allocate, on_read);
-  }
-  if (error != 0) {
-    log_warning("Cannot take over a connection: {}", uv_strerror(error));
-    if (!opened) ::close(fd);
-    connection->close();
-  }
+  connection->watch();
 }
 
 void Connection::close() {
   if (closing_) return;
   closing_ = true;
   worker_.closed(*this);
-  uv_close(reinterpret_cast<uv_handle_t*>(stream()),
+  uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Connection*>(handle->data); });
+  ::close(fd_);  // libuv has let go of it
 }
 
-void Connection::on_allocate(uv_handle_t* handle, size_t, uv_buf_t* buffer) {
-  auto* connection = static_cast<Connection*>(handle->data);
-  *buffer = connection->worker_.read_buffer(*connection);
+// While nothing is watched, not even the end of the connection is noticed.
+void Connection::watch() {
+  const int events = (reads_ ? UV_READABLE : 0) | (output_.empty() ? 0 : UV_WRITABLE);
+  if (closing_ || events == watched_) return;
+  watched_ = events;
+  const int error = uv_poll_start(&poll_, events, [](uv_poll_t* poll, int status, int happened) {
+    static_cast<Connection*>(poll->data)->on_ready(status, happened);
+  });
+  if (error != 0) close();
 }
 
-void Connection::on_read(uv_stream_t* stream, ssize_t size, const uv_buf_t* buffer) {
-  auto* connection = static_cast<Connection*>(stream->data);
+void Connection::on_ready(int status, int events) {
+  if (status < 0) {
+    // The connection is broken, and libuv has stopped to watch it. What came before can be read.
+    watched_ = 0;
+    reads_ ? read() : close();
+    watch();
+    return;
+  }
+  if ((events & UV_WRITABLE) != 0) write_waiting();
+  if ((events & UV_READABLE) != 0 && !closing_) read();
+}
+
+void Connection::read() {
+  const std::span<char> buffer = worker_.read_buffer(*this);
+  const int64_t size = receive_now(fd_, buffer);
   if (size > 0) {
-    connection->worker_.bytes_read(*connection, buffer->base, static_cast<size_t>(size));
-  } else if (size == UV_EOF) {
-    connection->worker_.end_of_input(*connection);
-  } else if (size < 0) {
-    connection->close();
+    worker_.bytes_read(*this, buffer.data(), static_cast<size_t>(size));
+  } else if (size == 0) {
+    pause_reading();
+    worker_.end_of_input(*this);
+  } else if (!means_later(size)) {
+    close();
   }
 }
 
 void Connection::send(std::string_view bytes) {
   if (closing_ || bytes.empty()) return;
   if (output_.empty()) {
-    uv_buf_t buffer = uv_buf_init(const_cast<char*>(bytes.data()),
-                                  static_cast<unsigned>(std::min(bytes.size(), kOutputPieceBytes)));
-    const int written = uv_try_write(stream(), &buffer, 1);
-    if (written < 0 && written != UV_EAGAIN) {
+    const int64_t sent = send_now(fd_, bytes);
+    if (sent < 0 && !means_later(sent)) {
       close();
       return;
     }
-    if (written > 0) {
-      worker_.stats().output_bytes.add(static_cast<uint64_t>(written));
-      bytes.remove_prefix(static_cast<size_t>(written));
+    if (sent > 0) {
+      worker_.stats().output_bytes.add(static_cast<uint64_t>(sent));
+      bytes.remove_prefix(static_cast<size_t>(sent));
     }
   }
   if (bytes.empty()) return;
   queue_output(bytes);
-  if (over_output_limit()) return;
-  if (write_ == nullptr) start_write();
+  if (!over_output_limit()) watch();
 }
 
 void Connection::queue_output(std::string_view bytes) {
   waiting_bytes_ += bytes.size();
-  // The first chunk may be in libuv's hands.
-  const bool can_extend = output_.size() > 1 || (output_.size() == 1 && write_ == nullptr);
-  if (can_extend && !output_.back().booleans &&
+  if (!output_.empty() && !output_.back().booleans &&
       output_.back().bytes.size() + bytes.size() <= kOutputChunkBytes) {
     output_.back().bytes.append(bytes);
   } else {
@@ -112,12 +136,12 @@ void Connection::queue_output(std::string_view bytes) {
 
 void Connection::send_compactly(CompactReply reply) {
   if (closing_) return;
+  const bool is_first = output_.empty();
   waiting_bytes_ += reply.booleans.size();
   output_.push_back({std::move(reply.booleans), true, reply.version});
   note_output();
   if (!reply.error.empty()) queue_output("-" + reply.error + "\r\n");
-  if (over_output_limit()) return;
-  if (write_ == nullptr) start_write();
+  if (!over_output_limit() && is_first) write_waiting();
 }
 
 bool Connection::over_output_limit() {
@@ -150,49 +174,48 @@ void Connection::check_soft_output_limit(int64_t now_ms) {
 std::string_view Connection::next_piece() {
   const Chunk& chunk = output_.front();
   const std::string_view rest = std::string_view(chunk.bytes).substr(chunk.sent);
-  piece_size_ = std::min(rest.size(), kOutputPieceBytes);
-  if (!chunk.booleans) return rest.substr(0, piece_size_);
-  piece_size_ = std::min(rest.size(), kOutputChunkBytes / 4);  // each becomes four bytes
-  rendered_.clear();
-  protocol::ReplyWriter(rendered_, chunk.version).booleans(rest.substr(0, piece_size_));
-  return rendered_.view();
+  if (!chunk.booleans) return rest;
+  if (rendered_booleans_ == 0) {
+    rendered_booleans_ = std::min(rest.size(), kOutputChunkBytes / 4);  // each becomes four bytes
+    protocol::ReplyWriter(rendered_, chunk.version).booleans(rest.substr(0, rendered_booleans_));
+  }
+  return rendered_.view().substr(rendered_sent_);
 }
 
-void Connection::start_write() {
-  write_ = std::make_unique<uv_write_t>();
-  write_->data = this;
-  const std::string_view piece = next_piece();
-  uv_buf_t buffer =
-      uv_buf_init(const_cast<char*>(piece.data()), static_cast<unsigned>(piece.size()));
-  const int error = uv_write(write_.get(), stream(), &buffer, 1, [](uv_write_t* write, int status) {
-    static_cast<Connection*>(write->data)->on_written(status);
-  });
-  if (error != 0) {
-    write_.reset();
-    close();
-  }
-}
-
-void Connection::on_written(int status) {
-  write_.reset();
-  if (closing_) return;
-  if (status < 0) {
-    close();
-    return;
-  }
+void Connection::piece_written(size_t size) {
+  worker_.stats().output_bytes.add(size);
   Chunk& chunk = output_.front();
-  chunk.sent += piece_size_;
-  waiting_bytes_ -= piece_size_;
-  worker_.stats().output_bytes.add(chunk.booleans ? rendered_.size() : piece_size_);
-  if (chunk.sent == chunk.bytes.size()) {
-    output_.pop_front();
-    rendered_.release();
+  size_t done = size;  // in bytes of the chunk
+  if (chunk.booleans) {
+    rendered_sent_ += size;
+    if (rendered_sent_ < rendered_.size()) return;
+    done = std::exchange(rendered_booleans_, 0);
+    rendered_sent_ = 0;
+    rendered_.clear();
+  }
+  chunk.sent += done;
+  waiting_bytes_ -= done;
+  if (chunk.sent < chunk.bytes.size()) return;
+  output_.pop_front();
+  rendered_.release();
+}
+
+void Connection::write_waiting() {
+  for (int i = 0; i < kPiecesInATurn && !output_.empty(); i++) {
+    const std::string_view piece = next_piece();
+    const int64_t sent = send_now(fd_, piece);
+    if (sent < 0 && !means_later(sent)) {
+      close();
+      return;
+    }
+    if (sent > 0) piece_written(static_cast<size_t>(sent));
+    if (sent < static_cast<int64_t>(piece.size())) break;
   }
   note_output();
-  if (!output_.empty()) {
-    start_write();
-  } else if (close_after_output_) {
+  if (output_.empty() && close_after_output_) {
     close();
+  } else {
+    watch();
   }
 }
 
@@ -204,15 +227,18 @@ void Connection::close_after_output() {
   }
   close_after_output_ = true;
   session.record->set_flag(kClientCloseAfterReply, true);
-  uv_read_stop(stream());
+  pause_reading();
 }
 
 void Connection::pause_reading() {
-  uv_read_stop(stream());
+  reads_ = false;
+  watch();
 }
 
 void Connection::go_on_reading() {
-  if (!closing_ && !close_after_output_) uv_read_start(stream(), on_allocate, on_read);
+  if (close_after_output_) return;
+  reads_ = true;
+  watch();
 }
 
 void Connection::note_output() {

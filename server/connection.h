@@ -2,6 +2,9 @@
 // bytes that the client has not taken yet. It belongs to one worker and is touched by no other
 // thread.
 //
+// libuv tells when the socket can be read or written; the bytes themselves go straight to the
+// kernel and come from there (socket_io.h).
+//
 // Memory. Bytes are read into the worker's arena and, when they make whole requests, never copied;
 // only an unfinished request is kept here until its rest comes. Replies are rendered into the
 // worker's buffer; only what the socket does not take is kept here. So an idle connection owns
@@ -13,7 +16,6 @@
 
 #include <cstdint>
 #include <list>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -75,10 +77,9 @@ class Connection {
   uint64_t progress_bytes = 0;
 
  private:
-  explicit Connection(Worker& worker) : worker_(worker) {}
+  Connection(Worker& worker, int fd) : worker_(worker), fd_(fd) {}
   ~Connection() = default;
 
-  uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&handle_); }
   // Bytes that wait: as they are, or booleans that take a byte each until they are rendered.
   struct Chunk {
     std::string bytes;
@@ -87,28 +88,27 @@ class Connection {
     size_t sent = 0;
   };
 
+  void watch();
+  void on_ready(int status, int events);
+  void read();
   void queue_output(std::string_view bytes);
-  void start_write();
+  void write_waiting();
   std::string_view next_piece();
-  void on_written(int status);
+  void piece_written(size_t size);
   bool over_output_limit();
   void note_output();
 
-  static void on_allocate(uv_handle_t* handle, size_t suggested, uv_buf_t* buffer);
-  static void on_read(uv_stream_t* stream, ssize_t size, const uv_buf_t* buffer);
-
   Worker& worker_;
-  union {
-    uv_tcp_t tcp;
-    uv_pipe_t pipe;
-  } handle_;
+  const int fd_;
+  uv_poll_t poll_;
+  int watched_ = 0;  // the events that libuv is asked to tell
+  bool reads_ = true;
   Input unfinished_input_;
-  // Of the first chunk a piece is being written when `write_` is set.
   std::list<Chunk> output_;
-  // Booleans of the first chunk that are being written, rendered.
+  // Booleans of the first chunk, rendered: how many, and how many bytes of them were sent.
   protocol::ReplyBuffer rendered_;
-  size_t piece_size_ = 0;  // in bytes of the chunk
-  std::unique_ptr<uv_write_t> write_;
+  size_t rendered_booleans_ = 0;
+  size_t rendered_sent_ = 0;
   uint64_t waiting_bytes_ = 0;
   int64_t over_soft_limit_since_ms_ = 0;
   bool closing_ = false;

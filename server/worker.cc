@@ -164,13 +164,12 @@ void Worker::closed(Connection& connection) {
 
 // --- read ---
 
-uv_buf_t Worker::read_buffer(Connection& connection) {
+std::span<char> Worker::read_buffer(Connection& connection) {
   const size_t size = kArenaBytes - arena_used_;
   Connection::Input& unfinished = connection.unfinished_input();
   const bool direct = unfinished.size() >= kReadDirectlyFrom && connection.fresh_size == 0;
   if (direct) take_spare(unfinished);
-  return uv_buf_init(direct ? unfinished.room(size) : arena_.get() + arena_used_,
-                     static_cast<unsigned>(size));
+  return {direct ? unfinished.room(size) : arena_.get() + arena_used_, size};
 }
 
 void Worker::bytes_read(Connection& connection, char* data, size_t size) {

@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -71,10 +72,11 @@ class Worker {
   MemberStats& stats() { return stats_; }
   uv_loop_t* loop() { return &loop_; }
   size_t member() const { return member_; }
-  uv_buf_t read_buffer(Connection& connection);
+  std::span<char> read_buffer(Connection& connection);
   void bytes_read(Connection& connection, char* data, size_t size);
   void end_of_input(Connection& connection);
   void opened(Connection& connection);
+  void not_opened() { load_.fetch_sub(1, std::memory_order_relaxed); }
   void closed(Connection& connection);
 
  private:
