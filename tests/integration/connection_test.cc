@@ -1,4 +1,7 @@
 // Commands about the connection itself: PING ECHO QUIT HELLO AUTH SELECT RESET.
+#include <chrono>
+#include <thread>
+
 #include "tests/integration/harness/server_test.h"
 
 namespace iris::harness {
@@ -133,6 +136,23 @@ TEST_P(ConnectionTest, ErrorsNeverCarryRawLineEnds) {
                 encode({"PING"}));
   EXPECT_THAT(client().read().text, StartsWith("ERR unknown command 'a"));
   EXPECT_EQ(client().read(), simple("PONG"));
+}
+
+TEST_P(ConnectionTest, WhatCameBeforeAResetIsRun) {
+  IRIS_ONLY();
+  start();
+  RespClient broken = connect();
+  EXPECT_EQ(broken.call("PING"), simple("PONG"));
+  // While the worker sleeps, both the request and the reset arrive. Should they come too early, the
+  // test shows less, but passes all the same.
+  RespClient busy = connect();
+  busy.send_command({"DEBUG", "SLEEP", "0.3"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  broken.send_command({"BF.ADD", "words", "last"});
+  broken.reset_on_close();
+  broken.close();
+  EXPECT_EQ(busy.read(), ok());
+  EXPECT_EQ(client().call("BF.EXISTS", "words", "last"), integer(1));
 }
 
 TEST_P(ConnectionTest, ManyConnectionsHaveTheirOwnState) {
