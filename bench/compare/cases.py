@@ -21,6 +21,10 @@ KEYS = 1_000_000  # of GET and SET, and members of the set
 BITS = 100_000_000  # of the bitmap that is used; SETBIT takes no leading zeros, hence --first
 
 PIPELINES = (1, 16, 100)
+# What is compared lies side by side in time: a minute later the machine may be another.
+ORDER = ("GET", "BF.EXISTS 10k", "BF.EXISTS 10M", "CF.COUNT 10M", "BF.EXISTS 100M", "any",
+         "BF.ADD 100M", "BF.ADD 10M", "CF.INCR 10M", "BF.ADD 10k", "PING", "BF.MADD of 10",
+         "BF.MEXISTS of 10")
 SETTLING_SECONDS = 0.05  # the filter that a copy has replaced is freed meanwhile
 
 
@@ -87,7 +91,8 @@ def all_cases(names):
             cases += bloom_cases(name, BLOOM) + counting_cases(name)
     if "hot" in names:
         cases += bloom_cases("hot", ("10k", "100M"))
-    return cases + redis_cases()
+    place = {label: number for number, label in enumerate(ORDER)}
+    return sorted(cases + redis_cases(), key=lambda case: place.get(case.label, len(ORDER)))
 
 
 def floor_request_bytes():
@@ -126,8 +131,8 @@ def fill(server, loadgen, quick):
 
 
 def measure(cases, running, loadgen, rounds, seconds):
-    """Medians by (server, label, pipeline). Servers and commands alternate within each round, so a
-    noisy minute hits all of them."""
+    """The figures of each round by (server, label, pipeline). Servers and commands alternate within
+    each round, so a noisy minute hits all of them."""
     runs = {}
     for number in range(rounds):
         for pipeline in PIPELINES:
@@ -142,4 +147,4 @@ def measure(cases, running, loadgen, rounds, seconds):
                 figures = load.run(loadgen, server, case.words, *options)
                 runs.setdefault((case.server, case.label, pipeline), []).append(figures)
         print(f"bench: commands, round {number + 1} of {rounds} done", flush=True)
-    return {key: load.median(figures) for key, figures in runs.items()}
+    return runs
