@@ -107,14 +107,11 @@ void Journal::bloom_added(size_t member, const filters::BloomFilter& filter,
   emit(own.record);
 }
 
-void Journal::spectral_changed(size_t member, const filters::SpectralFilter& filter,
-                               std::span<const SpectralChange> changes, ItemList items) {
-  Member& own = *members_[member];
-  own.count();
-  if (!recording()) return;
+void Journal::record_spectral(size_t member, const filters::SpectralFilter& filter,
+                              std::span<const SpectralChange> changes, ItemList items) {
   const SpectralEditKind kind = changes[0].edit.kind;
   const bool raises = kind == SpectralEditKind::kRaise;
-  RecordBuilder& record = own.record;
+  RecordBuilder& record = members_[member]->record;
   record.begin(2 + changes.size() * (raises ? 5 : 4));
   record.word(word_of(kind));
   record.number(filter.id());

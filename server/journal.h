@@ -72,7 +72,10 @@ class Journal {
   void bloom_added(size_t member, const filters::BloomFilter& filter, std::string_view item);
   // `changes` are those of the items, one each.
   void spectral_changed(size_t member, const filters::SpectralFilter& filter,
-                        std::span<const filters::SpectralChange> changes, ItemList items);
+                        std::span<const filters::SpectralChange> changes, ItemList items) {
+    members_[member]->count();
+    if (recording()) record_spectral(member, filter, changes, items);
+  }
 
   // --- exclusive ---
   // Between these two all changes become one record.
@@ -99,6 +102,8 @@ class Journal {
     }
   };
 
+  void record_spectral(size_t member, const filters::SpectralFilter& filter,
+                       std::span<const filters::SpectralChange> changes, ItemList items);
   void emit(const persistence::RecordBuilder& record);
   persistence::RecordBuilder* begin(std::string_view word, size_t words);
 
