@@ -42,6 +42,13 @@ def redis(extra, directory=None, pinned=False):
     return servers.Server("redis", "redis-server", arguments, pinned)
 
 
+def sync_floor(program):
+    """A server that syncs and does nothing else (bench/sync_floor.cc)."""
+    request = "*3\r\n$6\r\nBF.ADD\r\n$1\r\nf\r\n$12\r\n123456789012\r\n"
+    return servers.Server("floor", program,
+                          lambda port, own: [str(port), str(len(request)), f"{own}/log"])
+
+
 def policies(options):
     """Requests a second by (server, policy, pipeline): adds of new items, 50 connections. All
     threads of a server have one core and the generator the other: else where the scheduler puts
@@ -49,13 +56,14 @@ def policies(options):
     runs = {}
     for number in range(options.rounds):
         for policy, extra in POLICIES.items():
-            for name in ("iris", "redis"):
+            for name in ("iris", "redis", "floor") if policy == "always" else ("iris", "redis"):
                 server = (iris(options.iris, extra, pinned=True) if name == "iris"
-                          else redis(extra, pinned=True))
+                          else redis(extra, pinned=True) if name == "redis"
+                          else sync_floor(options.floor))
                 try:
                     if name == "iris":
                         server.command("BF.RESERVE", "f", "0.01", 20_000_000)
-                    words = ["BF.ADD" if name == "iris" else "SADD", "f", "__item__"]
+                    words = ["SADD" if name == "redis" else "BF.ADD", "f", "__item__"]
                     # Pages that are used for the first time are not what is measured.
                     load.run(options.loadgen, server, words, "--sequential", "--first", 10**11,
                              "--requests", 100_000, "--pipeline", 100)
@@ -78,13 +86,16 @@ def policies_table(medians):
         for policy in POLICIES:
             own, peer = (medians[name, policy, pipeline] for name in ("iris", "redis"))
             base, peer_base = (medians[name, "none", pipeline] for name in ("iris", "redis"))
+            floor = medians.get(("floor", policy, pipeline))
             rows.append((str(pipeline), policy, f"{own.per_second:,.0f}",
                          f"{own.per_second / base.per_second:.2f}", f"{own.cpu:.2f}",
                          f"{peer.per_second:,.0f}",
                          f"{peer.per_second / peer_base.per_second:.2f}", f"{peer.cpu:.2f}",
-                         f"{own.per_second / peer.per_second:.2f}"))
+                         f"{own.per_second / peer.per_second:.2f}",
+                         f"{floor.per_second:,.0f}" if floor else "",
+                         f"{floor.per_second / peer.per_second:.2f}" if floor else ""))
     return document.table(("P", "log", "BF.ADD/s", "of without", "CPU us", "SADD/s of redis-server",
-                           "of without", "CPU us", "ratio"), rows)
+                           "of without", "CPU us", "ratio", "syncs alone/s", "ratio"), rows)
 
 
 def seconds_to_load(start, *question):
@@ -330,6 +341,7 @@ def main():
         parser.error("allowed are --rounds 1 to 20, --seconds 0.2 to 60, --gigabytes 0.01 to 8")
     options.iris = f"{options.programs}/iris-server"
     options.loadgen = f"{options.programs}/loadgen"
+    options.floor = f"{options.programs}/sync_floor"
     medians = policies(options)
     times = replay(options)
     saved = snapshot(options)
@@ -338,7 +350,8 @@ def main():
         f"{options.seconds:g} --gigabytes {options.gigabytes:g}`; one worker, medians of the "
         "rounds.",
         "Adds of new items, 50 connections, by policy; the server on one core, the generator on "
-        "the other:",
+        "the other. \"Syncs alone\" is a program that parses nothing and has no filters: it writes "
+        "and syncs as many bytes as Iris would, and answers (`bench/sync_floor.cc`).",
         policies_table(medians),
         f"Starting from a log of {REPLAYED:,} adds: Iris {times['iris']:.2f} s, redis-server "
         f"(SADD of the same items) {times['redis']:.2f} s, ratio "
