@@ -16,14 +16,17 @@ void Call::fail_arity() {
   fail("ERR wrong number of arguments for '" + command.full_name + "' command");
 }
 
-Entry* Call::find(HashedKey key) {
+Entry* Call::find(HashedKey key, Touch touch) {
   Entry* entry = engine.keyspace.find(session.db, key, now_ms);
   if (entry == nullptr) {
     stats.keyspace_misses.add();
     return nullptr;
   }
   stats.keyspace_hits.add();
-  if (!session.record->has_flag(kClientNoTouch)) entry->value->touch(now_ms);
+  const bool unwanted = session.record->has_flag(kClientNoTouch);
+  if (touch == Touch::kAlways || (touch == Touch::kUnlessUnwanted && !unwanted)) {
+    entry->value->touch(now_ms);
+  }
   return entry;
 }
 

@@ -58,10 +58,14 @@ struct Call {
   void fail_syntax() { fail("ERR syntax error"); }
   void fail_arity();
 
+  // Whether finding a key is a use of it (OBJECT IDLETIME). kUnlessUnwanted: CLIENT NO-TOUCH.
+  enum class Touch : uint8_t { kNever, kUnlessUnwanted, kAlways };
   // The key as this call's database has it now; null if missing or expired. Counts a hit or miss
   // and the access.
-  Entry* find(std::string_view key) { return find(Database::hashed(key)); }
-  Entry* find(HashedKey key);
+  Entry* find(std::string_view key, Touch touch = Touch::kUnlessUnwanted) {
+    return find(Database::hashed(key), touch);
+  }
+  Entry* find(HashedKey key, Touch touch = Touch::kUnlessUnwanted);
   // The same without counting anything: for commands that tell about a key instead of using it.
   Entry* peek(std::string_view key) {
     return engine.keyspace.find(session.db, Database::hashed(key), now_ms);

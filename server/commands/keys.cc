@@ -38,14 +38,23 @@ void del(Call& call) {
 }
 
 // EXISTS and TOUCH: a key that is named twice counts twice.
-void exists(Call& call) {
+void count_keys(Call& call, Call::Touch touch) {
   int64_t found = 0;
-  for (const std::string_view key : call.args.subspan(1)) found += call.find(key) != nullptr;
+  for (const std::string_view key : call.args.subspan(1)) found += call.find(key, touch) != nullptr;
   call.reply.integer(found);
 }
 
+void exists(Call& call) {
+  count_keys(call, Call::Touch::kNever);
+}
+
+// Also for a client that does not want its other commands to count.
+void touch(Call& call) {
+  count_keys(call, Call::Touch::kAlways);
+}
+
 void type(Call& call) {
-  const Entry* entry = call.find(call.args[1]);
+  const Entry* entry = call.find(call.args[1], Call::Touch::kNever);
   call.reply.simple(entry == nullptr ? "none" : entry->value->type_name());
 }
 
@@ -223,7 +232,7 @@ const CommandSpec kCommands[] = {
      "O(N), where N is the number of keys",
      "Tells how many of the keys exist, as an access to them",
      "key [key ...]",
-     exists},
+     touch},
     {"type",
      2,
      kReadonly | kFast,

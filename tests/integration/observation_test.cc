@@ -121,7 +121,7 @@ TEST_P(ObservationTest, UseIsNotedUnlessTheClientAskedForNone) {
     return before;
   };
   ASSERT_EQ(client().command("BF.ADD f x"), integer(1));
-  for (const char* use : {"BF.EXISTS f x", "TYPE f"}) {
+  for (const char* use : {"BF.EXISTS f x", "BF.CARD f"}) {
     SCOPED_TRACE(use);
     ASSERT_EQ(client().command("CLIENT NO-TOUCH on"), ok());
     const long long before = pass_a_second();
@@ -131,6 +131,13 @@ TEST_P(ObservationTest, UseIsNotedUnlessTheClientAskedForNone) {
     client().command(use);
     EXPECT_GT(accessed_s(), before);
   }
+  const long long before = pass_a_second();
+  client().command("EXISTS f");
+  client().command("TYPE f");
+  EXPECT_EQ(accessed_s(), before) << "to ask whether it is there is no use";
+  ASSERT_EQ(client().command("CLIENT NO-TOUCH on"), ok());
+  EXPECT_EQ(client().command("TOUCH f missing"), integer(1));
+  EXPECT_GT(accessed_s(), before) << "TOUCH means it";
 }
 
 TEST_P(ObservationTest, MonitorShowsWhatOthersDo) {
