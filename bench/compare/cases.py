@@ -3,8 +3,9 @@
 Filters are filled to a half (or 20 million items) first, since memory that was never written is one
 page of zeros that every cache holds. Items are then drawn uniformly from as many as the filter is
 made for: about half of the lookups find something, and adds never overfill. Each run of a command that
-changes a filter of Iris begins with a copy of the filter as it was filled: else adds would soon change
-nothing, while counts grow and grow, and what is measured would depend on how long it is.
+changes a filter begins with the filter as it was filled, for Iris a copy of it, and the prototype is
+filled anew: else adds would soon change nothing, while counts grow and grow, and what is measured would
+depend on how long it is. (RedisBloom's filters go on from run to run.)
 """
 
 import dataclasses
@@ -130,7 +131,16 @@ def fill(server, loadgen, quick):
         server.command("SETBIT", "bits", 2 * BITS - 1, 1)
 
 
-def measure(cases, running, loadgen, rounds, seconds):
+def as_it_was_filled(server, key, loadgen, quick):
+    if server.name == "iris":
+        server.command("COPY", as_filled(key), key, "REPLACE")
+        time.sleep(SETTLING_SECONDS)
+    elif server.name == "hot":
+        server.restart()
+        fill(server, loadgen, quick)
+
+
+def measure(cases, running, loadgen, rounds, seconds, quick):
     """The figures of each round by (server, label, pipeline). Servers and commands alternate within
     each round, so a noisy minute hits all of them."""
     runs = {}
@@ -141,9 +151,8 @@ def measure(cases, running, loadgen, rounds, seconds):
                            "--seconds", seconds, "--seed", number + 1, "--expect", case.expect,
                            *case.options)
                 server = running[case.server]
-                if case.changes and server.name == "iris":
-                    server.command("COPY", as_filled(case.words[1]), case.words[1], "REPLACE")
-                    time.sleep(SETTLING_SECONDS)
+                if case.changes:
+                    as_it_was_filled(server, case.words[1], loadgen, quick)
                 figures = load.run(loadgen, server, case.words, *options)
                 runs.setdefault((case.server, case.label, pipeline), []).append(figures)
         print(f"bench: commands, round {number + 1} of {rounds} done", flush=True)

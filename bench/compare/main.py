@@ -91,7 +91,8 @@ def measure_servers(options, results):
         for server in running.values():
             cases.fill(server, loadgen, options.quick)
         everything = cases.all_cases(running)
-        runs = cases.measure(everything, running, loadgen, options.rounds, options.seconds)
+        runs = cases.measure(everything, running, loadgen, options.rounds, options.seconds,
+                             options.quick)
         medians = {key: load.median(figures) for key, figures in runs.items()}
         results["runs"], results["medians"] = runs, medians
         results["bulk_items"] = 100_000 if options.quick else 1_000_000

@@ -30,11 +30,18 @@ class Server:
         self.name = name
         self.port = free_port()
         self.directory = tempfile.mkdtemp(prefix="iris-bench-")
-        command = [program, *arguments(self.port, self.directory)]
-        self.process = subprocess.Popen(
-            (pinned_to(SERVER_CORE) if pinned else []) + command, stdout=subprocess.DEVNULL
-        )
+        self.arguments = ((pinned_to(SERVER_CORE) if pinned else []) +
+                          [program, *arguments(self.port, self.directory)])
+        self._start()
+
+    def _start(self):
+        self.process = subprocess.Popen(self.arguments, stdout=subprocess.DEVNULL)
         self._wait_until_it_answers()
+
+    def restart(self):
+        """Empty again, if it keeps nothing."""
+        self._end()
+        self._start()
 
     def _wait_until_it_answers(self):
         deadline = time.monotonic() + 10
@@ -78,13 +85,16 @@ class Server:
                 total += int(schedstat.read().split()[0])
         return total / 1e9
 
-    def stop(self):
+    def _end(self):
         self.process.terminate()
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(10)
+
+    def stop(self):
+        self._end()
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
