@@ -1,6 +1,6 @@
-// What `appendfsync always` costs at least on a machine, whatever the server: this one parses
-// nothing and keeps nothing in memory. It answers ":1" to every so many bytes of a connection when
-// a record for each has been written to a file and synced.
+// What `appendfsync always` costs on a machine before a server does anything of its own: this one
+// parses nothing and keeps nothing in memory. It answers ":1" to every so many bytes of a
+// connection when a record for each has been written to a file and synced.
 //
 //     sync_floor PORT REQUEST_BYTES FILE
 //
@@ -21,17 +21,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 namespace {
 
-constexpr size_t kRecordBytes = 52;  // what Iris logs of an item of 12 bytes
+constexpr size_t kRecordBytes = 52;  // of an item of 12 bytes in Iris's log
 constexpr off_t kFileBytes = off_t{512} << 20;
 constexpr std::string_view kAnswer = ":1\r\n";
 
@@ -91,7 +91,7 @@ class Disk {
   off_t end_ = 0;
   std::mutex mutex_;
   std::condition_variable condition_;
-  uint64_t asked_ = 0;  // requests since the start
+  uint64_t asked_ = 0;  // requests since the start; changed only by the thread of the sockets
   std::atomic<uint64_t> durable_{0};
 };
 

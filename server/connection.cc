@@ -24,7 +24,8 @@ constexpr size_t kOutputChunkBytes = 64 * 1024;
 // Of what waits, so much is written before others have their turn: some 1 MB.
 constexpr int kPiecesInATurn = 16;
 
-// As in Redis: the first question after so many seconds of silence, two more in twice the time.
+// As in Redis: a silent peer is asked after so many seconds, three times in all, and given up after
+// twice as many.
 void set_tcp_options(int fd, uint32_t keepalive_s) {
   const auto set = [fd](int level, int option, int value) {
     ::setsockopt(fd, level, option, &value, sizeof value);

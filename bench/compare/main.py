@@ -145,11 +145,12 @@ def text_of(options, results, others):
     parts = [
         heading(options, others),
         "## Targets",
-        "Of server CPU time a request, unless the line says otherwise. Ratios are medians of those of "
-        "each round.",
+        "Of server CPU time a request, unless the line says otherwise. Ratios are medians of those "
+        "of each round.",
         document.targets("Bloom filters far beyond the cache",
                          targets.hot_path(results["runs"], pipelines)),
-        document.targets("Many items, counting, size", targets.other_commands(results["runs"], pipelines) +
+        document.targets("Many items, counting, size",
+                         targets.other_commands(results["runs"], pipelines) +
                          targets.bulk(results["bulk"], results["bulk_items"])),
         document.targets("Latency", targets.latency(results["latency"])),
         document.targets("PING by redis-benchmark", targets.ping(results["ping"])),
