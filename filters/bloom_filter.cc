@@ -67,6 +67,14 @@ StripeSet BloomFilter::stripes() const {
   return set;
 }
 
+// False if there are none to gather: the newest layer is full.
+[[gnu::noinline]] bool BloomFilter::gather_places(StripeTable& stripe_table) {
+  if (!newest().gather_helps()) return false;
+  const StripeSetGuard guard(stripe_table, stripes());
+  newest().gather_places();
+  return true;
+}
+
 uint64_t BloomFilter::item_count() const {
   uint64_t count = 0;
   for (const BloomLayer& layer : layers_) count = add_saturated(count, layer.item_count());

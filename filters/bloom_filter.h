@@ -5,7 +5,8 @@
 //      |  stripe of the item's chunk ------+        no lock at all
 //      |    had somebody had it since?
 //      |    then: known now? -> kPresent
-//      |    take a place in its count, or -> kNeedsLayer / kFull
+//      |    take a place in its count; none -> gather those that threads have, and begin again,
+//      |                                       or kNeedsLayer / kFull
 //      |    before_change()   the log's record
 //      |    set the bits
 //      +-----------------------------------+
@@ -176,6 +177,7 @@ class BloomFilter {
   AddOutcome no_place() const {
     return params_.scaling() ? AddOutcome::kNeedsLayer : AddOutcome::kFull;
   }
+  bool gather_places(StripeTable& stripes);
 
   BloomParams params_;
   const uint64_t id_;
@@ -199,7 +201,12 @@ template <typename BeforeChange>
 [[gnu::flatten]] AddOutcome BloomFilter::add(const ItemHash& hash, StripeTable& stripes,
                                              BeforeChange&& before_change) {
   if (in_older_layers(hash)) return AddOutcome::kPresent;  // they never change: invariant 1
-  return newest().at(hash, [&](const auto& item) { return add_at(item, stripes, before_change); });
+  while (true) {
+    const AddOutcome outcome =
+        newest().at(hash, [&](const auto& item) { return add_at(item, stripes, before_change); });
+    const bool done = outcome == AddOutcome::kAdded || outcome == AddOutcome::kPresent;
+    if (done || !gather_places(stripes)) return outcome;
+  }
 }
 
 template <typename Item, typename BeforeChange>
@@ -212,7 +219,7 @@ AddOutcome BloomFilter::add_at(const Item& item, StripeTable& stripes,
   if (!as_seen) stripes.lock(stripe);
   const StripeGuard guard(stripes, stripe, std::adopt_lock);
   if (!as_seen && item.present()) return AddOutcome::kPresent;
-  if (newest().reserve(1) == 0) return no_place();
+  if (!newest().reserve()) return no_place();
   before_change();
   item.set();
   return AddOutcome::kAdded;

@@ -5,8 +5,8 @@
 // the way from a hash to its bits are in bloom_probes.h.
 //
 // Threads: contains(), prefetch(), read_cells(), fill() and the counts need no lock. set()
-// needs the stripe of chunk_of(); reserve() none, but its place is for an item that is set under
-// one. The rest is for who has the layer alone.
+// needs the stripe of chunk_of(), reserve() any stripe of the filter, gather_places() all of them.
+// The rest is for who has the layer alone.
 //
 // Invariants
 //   1. The geometry came from BloomParams or was checked by a loader; the cells fit it exactly.
@@ -84,8 +84,11 @@ class BloomLayer {
   // The bytes of a chunk, as [first, first + length) of the cells.
   std::pair<uint64_t, uint64_t> chunk_range(uint64_t chunk) const;
 
-  // Takes places for up to `wanted` more items; returns how many it got.
-  [[nodiscard]] uint64_t reserve(uint64_t wanted) { return items_->take(wanted); }
+  // Takes the place of one more item. If there seems to be none, other threads may have some
+  // (bounded_counter.h).
+  [[nodiscard]] bool reserve() { return items_->take(1); }
+  bool gather_helps() const { return items_->gather_helps(1); }
+  void gather_places() { items_->gather(); }
 
   const LayerGeometry& geometry() const { return geometry_; }
   uint64_t item_count() const { return items_->count(); }

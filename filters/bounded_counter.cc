@@ -1,24 +1,20 @@
 #include "filters/bounded_counter.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
 namespace iris::filters {
 
-std::atomic<uint64_t>& BoundedCounter::own_spread_purse() {
-  static std::atomic<size_t> next{0};
-  thread_local const size_t mine = next.fetch_add(1, std::memory_order_relaxed) % kPurses;
-  return spread_->purses[mine].word;
-}
-
 template <typename Visit>
 void BoundedCounter::for_each_purse(Visit&& visit) const {
-  if (spread_ == nullptr) return visit(purse_);
-  for (Purse& purse : spread_->purses) visit(purse.word);
+  if (spread_ == nullptr) return visit(common_purse_);
+  for (size_t slot = 0; slot < unused_thread_slot(); ++slot) visit(spread_->purses[slot].word);
+  visit(spread_->purses[kThreadSlots].word);
 }
 
 // At least `least` and up to `most`, or nothing.
-uint64_t BoundedCounter::take_shared(uint64_t least, uint64_t most) {
+uint64_t BoundedCounter::take_from_room(uint64_t least, uint64_t most) {
   int64_t room = shared().room.load(std::memory_order_relaxed);
   int64_t granted = 0;
   do {
@@ -30,58 +26,63 @@ uint64_t BoundedCounter::take_shared(uint64_t least, uint64_t most) {
 
 // How much to carry to the purse beside what is wanted.
 uint64_t BoundedCounter::spare_for(uint64_t wanted) const {
-  if (wanted > kMostWanted) return 0;
-  const uint64_t spare = std::min(kSpare * wanted, kMostWanted);
-  const uint64_t purses = spread_ == nullptr ? 1 : kPurses;
+  if (wanted > kMostCarried) return 0;
+  const uint64_t spare = std::min(kSpare * wanted, kMostCarried);
+  const uint64_t purses = spread_ == nullptr ? 1 : unused_thread_slot() + 1;
   const int64_t room = shared().room.load(std::memory_order_relaxed);
   return room > static_cast<int64_t>(4 * purses * spare) ? spare : 0;
 }
 
-// Counts what was taken, and puts what was not used into the purse.
-void BoundedCounter::book(uint64_t taken, uint64_t unused) {
-  std::atomic<uint64_t>& purse = own_purse();
-  if (taken <= kMostWanted && used(purse.load(std::memory_order_relaxed)) < kMostUsed) {
-    purse.fetch_add(taken + put_in(unused), std::memory_order_relaxed);
-    return;
+// Returns what was left in it.
+uint64_t BoundedCounter::empty_purse() {
+  const UsedPurse purse = used_purse();
+  uint64_t word = purse.word.load(std::memory_order_relaxed);
+  while (!change_purse(purse, word, used(word))) {
   }
-  shared().base.fetch_add(taken, std::memory_order_relaxed);
-  free(unused);
+  return left(word);
 }
 
-// Rare, and kept out of an add, which is compiled in one piece.
-[[gnu::noinline]] uint64_t BoundedCounter::take_more(uint64_t wanted) {
-  const uint64_t granted = take_shared(1, wanted + spare_for(wanted));
-  uint64_t taken = std::min(granted, wanted);
-  const uint64_t unused = granted - taken;
-  if (taken < wanted) taken += collect(wanted - taken);
-  if (taken != 0) book(taken, unused);
-  return taken;
-}
-
-bool BoundedCounter::take_all_more(uint64_t wanted) {
-  uint64_t granted = take_shared(wanted, wanted + spare_for(wanted));
-  if (granted == 0) {
-    free(collect(UINT64_MAX));
-    granted = take_shared(wanted, wanted);
-    if (granted == 0) return false;
-  }
-  book(wanted, granted - wanted);
+// False if it has counted all that it can.
+bool BoundedCounter::put_into_purse(uint64_t spent, uint64_t unspent) {
+  const UsedPurse purse = used_purse();
+  uint64_t word = purse.word.load(std::memory_order_relaxed);
+  do {
+    if (used(word) >= kMostUsed) return false;
+  } while (!change_purse(purse, word, word + spent + put_in(unspent)));
   return true;
 }
 
-// What is left in any purse, up to `wanted`.
-uint64_t BoundedCounter::collect(uint64_t wanted) {
-  uint64_t found = 0;
-  for_each_purse([&](std::atomic<uint64_t>& purse) {
-    uint64_t word = purse.load(std::memory_order_relaxed);
-    uint64_t some = std::min(left(word), wanted - found);
-    while (some != 0 &&
-           !purse.compare_exchange_weak(word, word - put_in(some), std::memory_order_relaxed)) {
-      some = std::min(left(word), wanted - found);
-    }
-    found += some;
+// Rare, and kept out of an add, which is compiled in one piece.
+[[gnu::noinline]] bool BoundedCounter::take_more(uint64_t wanted) {
+  uint64_t granted = take_from_room(wanted, wanted + spare_for(wanted));
+  if (granted == 0) {
+    free(empty_purse());
+    granted = take_from_room(wanted, wanted);
+    if (granted == 0) return false;
+  }
+  const uint64_t unused = granted - wanted;
+  if (wanted <= kMostCarried && put_into_purse(wanted, unused)) return true;
+  shared().base.fetch_add(wanted, std::memory_order_relaxed);
+  free(unused);
+  return true;
+}
+
+bool BoundedCounter::gather_helps(uint64_t wanted) const {
+  const int64_t room = shared().room.load(std::memory_order_relaxed);
+  if (room >= 0 && static_cast<uint64_t>(room) >= wanted) return false;
+  int64_t with_purses = room;
+  for_each_purse([&](const std::atomic<uint64_t>& purse) {
+    with_purses += static_cast<int64_t>(left(purse.load(std::memory_order_relaxed)));
   });
-  return found;
+  return with_purses >= 0 && static_cast<uint64_t>(with_purses) >= wanted;
+}
+
+void BoundedCounter::gather() {
+  for_each_purse([this](std::atomic<uint64_t>& purse) {
+    const uint64_t word = purse.load(std::memory_order_relaxed);
+    purse.store(used(word), std::memory_order_relaxed);
+    free(left(word));
+  });
 }
 
 void BoundedCounter::change(int64_t by) {
@@ -106,9 +107,9 @@ void BoundedCounter::set(uint64_t count, uint64_t limit, uint64_t taken) {
 
 void BoundedCounter::spread() {
   if (spread_ != nullptr) return;
-  free(collect(UINT64_MAX));
   std::unique_ptr<Spread> spread(new (std::nothrow) Spread);
   if (spread == nullptr) return;
+  gather();
   spread->shared.base = count();
   spread->shared.room = shared_.room.load();
   spread_ = std::move(spread);

@@ -55,22 +55,30 @@ uint64_t SpectralFilter::estimate(size_t layer_index, const ItemCells::Group& gr
   return layer.estimate(item);
 }
 
+SpectralResult SpectralFilter::increment(const ItemHash& hash, uint64_t amount,
+                                         StripeTable& stripes,
+                                         const BeforeSpectralChange& before_change,
+                                         const MayGrow& may_grow) {
+  CHECK(amount >= 1 && amount <= kMaxSpectralCount);
+  return gathering(amount, stripes,
+                   [&] { return try_increment(hash, amount, stripes, before_change, may_grow); });
+}
+
 // All that it calls for most items becomes part of it, so that what was located and planned stays
 // in registers.
-[[gnu::flatten]] SpectralResult SpectralFilter::increment(const ItemHash& hash, uint64_t amount,
-                                                          StripeTable& stripes,
-                                                          const BeforeSpectralChange& before_change,
-                                                          const MayGrow& may_grow) {
-  CHECK(amount >= 1 && amount <= kMaxSpectralCount);
+[[gnu::flatten]] SpectralResult SpectralFilter::try_increment(const ItemHash& hash, uint64_t amount,
+                                                              StripeTable& stripes,
+                                                              const BeforeSpectralChange& hook,
+                                                              const MayGrow& may_grow) {
   if (params_.explicit_dimensions()) {
-    return increment_classic(hash, amount, stripes, before_change, may_grow);
+    return increment_classic(hash, amount, stripes, hook, may_grow);
   }
   const size_t newest = layers_.size() - 1;
   for (size_t i = 0;; ++i) {
     const ItemCells::Group group = layers_[i]->locate_block(hash);
     StripeGuard guard(stripes, stripe_of(i, SpectralLayer::chunk_of(group)));
     if (i < newest && layers_[i]->absent(group)) continue;
-    return increment_block(i, hash, group, amount, before_change, may_grow);
+    return increment_block(i, hash, group, amount, hook, may_grow);
   }
 }
 
@@ -129,6 +137,13 @@ SpectralResult SpectralFilter::increment_cells(size_t layer_index, const ItemHas
 SpectralResult SpectralFilter::add_if_absent(const ItemHash& hash, StripeTable& stripes,
                                              const BeforeSpectralChange& before_change,
                                              const MayGrow& may_grow) {
+  return gathering(1, stripes,
+                   [&] { return try_add_if_absent(hash, stripes, before_change, may_grow); });
+}
+
+SpectralResult SpectralFilter::try_add_if_absent(const ItemHash& hash, StripeTable& stripes,
+                                                 const BeforeSpectralChange& hook,
+                                                 const MayGrow& may_grow) {
   ItemCells item;
   const size_t newest = layers_.size() - 1;
   for (size_t i = 0; i < newest; ++i) {
@@ -142,7 +157,7 @@ SpectralResult SpectralFilter::add_if_absent(const ItemHash& hash, StripeTable& 
   StripeGuard guard(stripes, stripe_of(newest, item));
   layers_[newest]->plan(item, increment_edit(1), plan);
   if (plan.before > 0) return {SpectralStatus::kPresent, plan.before};
-  return increment_here(newest, hash, item, plan, 1, before_change, may_grow);
+  return increment_here(newest, hash, item, plan, 1, hook, may_grow);
 }
 
 SpectralResult SpectralFilter::decrement(const ItemHash& hash, uint64_t amount,
@@ -232,9 +247,31 @@ void SpectralFilter::set_totals(uint64_t sum, uint64_t removed) {
 }
 
 SpectralResult SpectralFilter::no_place(uint64_t new_items) const {
-  if (!params_.scaling()) return {SpectralStatus::kFull, 0};
-  if (layers_.size() >= params_.max_layers()) return {SpectralStatus::kMaxExpansions, 0};
+  if (!params_.scaling()) return {SpectralStatus::kFull, new_items};
+  if (layers_.size() >= params_.max_layers()) return {SpectralStatus::kMaxExpansions, new_items};
   return {SpectralStatus::kNeedsLayer, new_items};
+}
+
+// False if that does not help whoever got this result.
+[[gnu::noinline]] bool SpectralFilter::gather(const SpectralResult& refused, uint64_t amount,
+                                              StripeTable& stripe_table) {
+  SpectralLayer& newest = *layers_.back();
+  switch (refused.status) {
+    case SpectralStatus::kFull:
+    case SpectralStatus::kNeedsLayer:
+    case SpectralStatus::kMaxExpansions:
+      if (!newest.gather_helps(refused.count)) return false;
+      break;
+    case SpectralStatus::kOverflow:
+      if (!totals_.added.gather_helps(amount)) return false;
+      break;
+    default:
+      return false;
+  }
+  const StripeSetGuard guard(stripe_table, stripes());
+  newest.gather_places();
+  totals_.added.gather();
+  return true;
 }
 
 uint64_t SpectralFilter::compact(StripeTable& stripes, uint64_t first, uint64_t count) {

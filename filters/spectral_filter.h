@@ -9,7 +9,8 @@
 //      |  each layer, oldest first:              |  each layer, oldest first:
 //      |    stripe of the item's chunk           |    stripe of the item's chunk
 //      |    count > 0, or newest layer?          |    count > 0? the home
-//      |      sum, place among the items         |
+//      |      sum, place among the items; none:  |
+//      |        gather what threads have, again
 //      |      room for high parts
 //      |      before_change()   the log's record
 //      |      write the cells
@@ -67,7 +68,8 @@ enum class SpectralStatus : uint8_t {
 
 struct SpectralResult {
   SpectralStatus status;
-  // kOk, kPresent, kExceeds: the item's count now. kNeedsLayer: new items that must find room.
+  // kOk, kPresent, kExceeds: the item's count now. kFull, kNeedsLayer, kMaxExpansions: new items
+  // that must find room.
   uint64_t count;
 };
 
@@ -277,14 +279,28 @@ class SpectralFilter {
                                 const CellPlan& plan, uint64_t amount,
                                 const BeforeSpectralChange& hook);
   SpectralEdit increment_edit(uint64_t amount) const;
-  [[nodiscard]] bool raise_sum(uint64_t amount) { return totals_.added.take_all(amount); }
+  // What `attempt` returns, which may need a place or `amount` of the sum: others may have what it
+  // lacks (bounded_counter.h).
+  template <typename Attempt>
+  SpectralResult gathering(uint64_t amount, StripeTable& stripes, Attempt&& attempt) {
+    while (true) {
+      const SpectralResult result = attempt();
+      if (result.status == SpectralStatus::kOk || !gather(result, amount, stripes)) return result;
+    }
+  }
+  bool gather(const SpectralResult& refused, uint64_t amount, StripeTable& stripes);
+  SpectralResult try_increment(const ItemHash& hash, uint64_t amount, StripeTable& stripes,
+                               const BeforeSpectralChange& hook, const MayGrow& may_grow);
+  SpectralResult try_add_if_absent(const ItemHash& hash, StripeTable& stripes,
+                                   const BeforeSpectralChange& hook, const MayGrow& may_grow);
+  [[nodiscard]] bool raise_sum(uint64_t amount) { return totals_.added.take(amount); }
   void lower_sum(uint64_t amount);
   void set_totals(uint64_t sum, uint64_t removed);
   bool drifting() const { return totals_.removed.load(std::memory_order_relaxed) != 0; }
   SpectralResult no_place(uint64_t new_items) const;
 
   // On a line of their own, apart from what every lookup reads. Both modulo 2^64; what is taken of
-  // the first is the sum, and what a thread has in its purse.
+  // the first is the sum, and what threads have in their purses.
   struct alignas(64) Totals {
     BoundedCounter added{kMaxSpectralCount};
     std::atomic<uint64_t> removed{0};

@@ -469,7 +469,7 @@ int64_t SpectralLayer::bring_items_into_bounds(int64_t by) {
 
 bool SpectralLayer::take_items(uint64_t items, std::optional<int64_t> nonzero_change) {
   if (!nonzero_change) expected_items_.fetch_add(static_cast<int64_t>(items));
-  if (!items_.take_all(items)) {
+  if (!items_.take(items)) {
     if (!nonzero_change) items_have_come(items);
     return false;
   }

@@ -217,13 +217,16 @@ class SpectralLayer {
   [[nodiscard]] std::optional<int64_t> try_add_items(uint64_t items,
                                                      std::optional<int64_t> nonzero_change,
                                                      bool drifting);
+  // If there was no place for so many, others may have some (bounded_counter.h).
+  bool gather_helps(uint64_t items) const { return items_.gather_helps(items); }
+  void gather_places() { items_.gather(); }
   void items_have_come(uint64_t items) { expected_items_.fetch_sub(static_cast<int64_t>(items)); }
   int64_t remove_item(int64_t nonzero_change);
   void change_items(int64_t by) { items_.change(by); }  // undo and replay
   uint64_t items() const { return items_.count(); }
   void change_nonzero(int64_t by) {
     if (by < 0) nonzero_.change(by);
-    if (by > 0) (void)nonzero_.take_all(static_cast<uint64_t>(by));  // it has no limit
+    if (by > 0) (void)nonzero_.take(static_cast<uint64_t>(by));  // it has no limit
   }
   uint64_t nonzero_cells() const { return nonzero_.count(); }
 

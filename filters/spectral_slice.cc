@@ -28,8 +28,9 @@ namespace iris::filters {
 
 class SpectralFilter::Slice {
  public:
-  Slice(SpectralFilter& filter, std::span<const SpectralIncrement> items)
-      : filter_(filter), items_(items), changes_(items.size()) {}
+  // `total` is the sum of all amounts.
+  Slice(SpectralFilter& filter, std::span<const SpectralIncrement> items, uint64_t total)
+      : filter_(filter), items_(items), total_(total), changes_(items.size()) {}
   ~Slice() {
     if (expected_ > 0) filter_.layers_.back()->items_have_come(expected_);
   }
@@ -73,12 +74,12 @@ class SpectralFilter::Slice {
     CellSet cells;
     const SpectralChange* change;
   };
-  std::optional<uint64_t> promise_guess(uint64_t total);
+  std::optional<uint64_t> promise_guess();
   uint64_t promise_blocks();
   uint64_t promise_block(std::span<const Touch> touches);
   bool take_promised();
   void unpromise_all();
-  SpectralStatus promise_all(uint64_t total, const MayGrow& may_grow);
+  SpectralStatus promise_all(const MayGrow& may_grow);
   void trim_all();
   SpectralLayer& located(const SpectralChange& change) {
     SpectralLayer& layer = *filter_.layers_[change.layer];
@@ -95,6 +96,7 @@ class SpectralFilter::Slice {
 
   SpectralFilter& filter_;
   std::span<const SpectralIncrement> items_;
+  const uint64_t total_;
   std::vector<SpectralChange> changes_;  // in the order of the items
   size_t first_new_ = 0;                 // carries the change of the number of items
   uint64_t expected_ = 0;                // of the newest layer: items whose cells come later
@@ -131,13 +133,13 @@ uint64_t SpectralFilter::Slice::decide_changes() {
 // The bytes that the guess misses. Nothing if a counter would leave its range: impossible while the
 // sum is right; asked all the same, so that a wrong one which came from a file is an error and not
 // the end.
-std::optional<uint64_t> SpectralFilter::Slice::promise_guess(uint64_t total) {
-  const uint64_t largest = std::min(filter_.sum() + total, kMaxSpectralCount);
+std::optional<uint64_t> SpectralFilter::Slice::promise_guess() {
+  const uint64_t largest = std::min(filter_.sum() + total_, kMaxSpectralCount);
   uint64_t more = 0;
   CellPlan plan;
   for (const SpectralChange& change : changes_) {
     SpectralLayer& layer = located(change);
-    layer.plan(cells_, {SpectralEditKind::kAdd, total}, plan);
+    layer.plan(cells_, {SpectralEditKind::kAdd, total_}, plan);
     if (!plan.possible) return std::nullopt;
     more += layer.promise(cells_, largest);
   }
@@ -190,8 +192,8 @@ bool SpectralFilter::Slice::take_promised() {
   });
 }
 
-SpectralStatus SpectralFilter::Slice::promise_all(uint64_t total, const MayGrow& may_grow) {
-  std::optional<uint64_t> more = promise_guess(total);
+SpectralStatus SpectralFilter::Slice::promise_all(const MayGrow& may_grow) {
+  std::optional<uint64_t> more = promise_guess();
   if (more && *more != 0 && changes_.size() * most_groups() <= kMostTouches) {
     unpromise_all();
     more = promise_blocks();
@@ -210,11 +212,6 @@ void SpectralFilter::Slice::trim_all() {
 }
 
 SpectralResult SpectralFilter::Slice::prepare(const MayGrow& may_grow) {
-  uint64_t total = 0;
-  for (const SpectralIncrement& item : items_) {
-    total += item.amount;  // at most 2^64 - 2: both are below 2^63
-    if (total > kMaxSpectralCount) return {SpectralStatus::kOverflow, 0};
-  }
   const uint64_t new_items = decide_changes();
   SpectralLayer& newest = *filter_.layers_.back();
   if (new_items > 0) {
@@ -223,8 +220,8 @@ SpectralResult SpectralFilter::Slice::prepare(const MayGrow& may_grow) {
     expected_ = new_items;
     changes_[first_new_].items = *added;
   }
-  SpectralStatus status = promise_all(total, may_grow);
-  if (status == SpectralStatus::kOk && !filter_.raise_sum(total)) {
+  SpectralStatus status = promise_all(may_grow);
+  if (status == SpectralStatus::kOk && !filter_.raise_sum(total_)) {
     trim_all();
     status = SpectralStatus::kOverflow;
   }
@@ -255,11 +252,18 @@ SpectralResult SpectralFilter::increment_all(std::span<const SpectralIncrement> 
                                              const MayGrow& may_grow) {
   CHECK(counts.size() >= items.size());
   if (items.empty()) return {SpectralStatus::kOk, 0};
-  Slice slice(*this, items);
-  StripeSetGuard guard(stripes, slice.stripes());
-  const SpectralResult result = slice.prepare(may_grow);
-  if (result.status == SpectralStatus::kOk) slice.commit(counts, before_change);
-  return result;
+  uint64_t total = 0;
+  for (const SpectralIncrement& item : items) {
+    total += item.amount;  // at most 2^64 - 2: both are below 2^63
+    if (total > kMaxSpectralCount) return {SpectralStatus::kOverflow, 0};
+  }
+  return gathering(total, stripes, [&] {
+    Slice slice(*this, items, total);
+    StripeSetGuard guard(stripes, slice.stripes());
+    const SpectralResult result = slice.prepare(may_grow);
+    if (result.status == SpectralStatus::kOk) slice.commit(counts, before_change);
+    return result;
+  });
 }
 
 }  // namespace iris::filters

@@ -104,6 +104,26 @@ TEST(BloomThreads, TheCapacityIsNeverPassed) {
   EXPECT_EQ(added, 5'000u);
 }
 
+// A thread takes places ahead. Who is refused for that gets them all the same.
+TEST(BloomThreads, PlacesThatAThreadTookAheadAreNotLost) {
+  constexpr uint64_t kCapacity = 1'000'000;
+  for (const bool nonscaling : {true, false}) {
+    auto filter = filter_of({.capacity = kCapacity, .nonscaling = nonscaling});
+    filter->mutable_layer(0).set_item_count(kCapacity - 20'000);
+    const auto add = [&](uint64_t family, uint64_t n) {
+      return filter->add(filter->hash(Item(family, n).view()), stripes());
+    };
+    ASSERT_EQ(add(1, 0), AddOutcome::kAdded);  // this thread's purse is not the other's
+    std::thread([&] { ASSERT_EQ(add(2, 0), AddOutcome::kAdded); }).join();
+    AddOutcome outcome = AddOutcome::kAdded;
+    for (uint64_t i = 1; outcome == AddOutcome::kAdded || outcome == AddOutcome::kPresent; ++i) {
+      outcome = add(1, i);
+    }
+    EXPECT_EQ(outcome, nonscaling ? AddOutcome::kFull : AddOutcome::kNeedsLayer);
+    EXPECT_EQ(filter->item_count(), kCapacity);
+  }
+}
+
 TEST(BloomThreads, DumpsAndStatsRunBesideAdds) {
   auto filter = filter_of({.capacity = kThreads * kItems});
   std::atomic<bool> stop{false};

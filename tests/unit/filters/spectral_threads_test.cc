@@ -214,6 +214,53 @@ TEST(SpectralThreads, TheCapacityIsNotOverrun) {
   EXPECT_EQ(filter->items(), 1000u);
 }
 
+// A thread takes places, and some of the sum, ahead. Who is refused for that gets them all the
+// same, each way that an increment can go.
+TEST(SpectralThreads, PlacesThatAThreadTookAheadAreNotLost) {
+  constexpr uint64_t kCapacity = 200'000;
+  using Increment = SpectralStatus (*)(SpectralFilter&, const ItemHash&);
+  const Increment ways[] = {
+      [](SpectralFilter& filter, const ItemHash& hash) {
+        return filter.increment(hash, 1, stripes()).status;
+      },
+      [](SpectralFilter& filter, const ItemHash& hash) {
+        return filter.add_if_absent(hash, stripes()).status;
+      },
+      [](SpectralFilter& filter, const ItemHash& hash) {
+        const SpectralIncrement one{hash, 1};
+        uint64_t count = 0;
+        return filter.increment_all({&one, 1}, {&count, 1}, stripes()).status;
+      },
+  };
+  for (const Increment increment : ways) {
+    auto filter = filter_of({.capacity = kCapacity, .expansion = 0});
+    ASSERT_TRUE(filter->layer(0).geometry().spreads());
+    ASSERT_EQ(increment(*filter, item(*filter, 0)), SpectralStatus::kOk);
+    std::thread([&] {
+      ASSERT_EQ(increment(*filter, item(*filter, 1)), SpectralStatus::kOk);
+    }).join();
+    SpectralStatus status = SpectralStatus::kOk;
+    for (uint64_t i = 2; status == SpectralStatus::kOk || status == SpectralStatus::kPresent; ++i) {
+      status = increment(*filter, item(*filter, i));
+    }
+    EXPECT_EQ(status, SpectralStatus::kFull);
+    EXPECT_EQ(filter->items(), kCapacity);
+  }
+}
+
+TEST(SpectralThreads, SumsThatAThreadTookAheadAreNotLost) {
+  auto filter = filter_of({.capacity = 200'000});
+  const auto increment = [&](uint64_t amount) {
+    return filter->increment(item(*filter, 0), amount, stripes()).status;
+  };
+  ASSERT_EQ(increment(1), SpectralStatus::kOk);
+  std::thread([&] { ASSERT_EQ(increment(1), SpectralStatus::kOk); }).join();
+  EXPECT_EQ(increment(kMaxSpectralCount - 1), SpectralStatus::kOverflow);
+  EXPECT_EQ(increment(kMaxSpectralCount - 2), SpectralStatus::kOk);
+  EXPECT_EQ(increment(1), SpectralStatus::kOverflow);
+  EXPECT_EQ(filter->sum(), kMaxSpectralCount);
+}
+
 // Each grows other chunks, so no stripe keeps them apart: none passes by not seeing the others.
 TEST(SpectralThreads, ALimitOfMemoryIsNotPassedByThreadsThatGrowAtOnce) {
   constexpr int kRounds = kSanitized ? 20 : 400;
