@@ -9,6 +9,7 @@ depend on how long it is. (RedisBloom's filters go on from run to run.)
 """
 
 import dataclasses
+import functools
 import time
 
 import load
@@ -140,20 +141,23 @@ def as_it_was_filled(server, key, loadgen, quick):
         fill(server, loadgen, quick)
 
 
-def measure(cases, running, loadgen, rounds, seconds, quick):
+def measure(cases, running, loadgen, rounds, seconds, quick, calm):
     """The figures of each round by (server, label, pipeline). Servers and commands alternate within
     each round, so a noisy minute hits all of them."""
+
+    def prepare(case):
+        if case.changes:
+            as_it_was_filled(running[case.server], case.words[1], loadgen, quick)
+
     runs = {}
     for number in range(rounds):
         for pipeline in PIPELINES:
             for case in cases:
-                options = ("--pipeline", pipeline, "--connections", load.CONNECTIONS,
-                           "--seconds", seconds, "--seed", number + 1, "--expect", case.expect,
-                           *case.options)
-                server = running[case.server]
-                if case.changes:
-                    as_it_was_filled(server, case.words[1], loadgen, quick)
-                figures = load.run(loadgen, server, case.words, *options)
+                run = functools.partial(
+                    load.run, loadgen, running[case.server], case.words, "--pipeline", pipeline,
+                    "--connections", load.CONNECTIONS, "--seconds", seconds, "--seed", number + 1,
+                    "--expect", case.expect, *case.options)
+                figures = calm.measure(run, functools.partial(prepare, case))
                 runs.setdefault((case.server, case.label, pipeline), []).append(figures)
         print(f"bench: commands, round {number + 1} of {rounds} done", flush=True)
     return runs

@@ -1,19 +1,21 @@
 """Latency at a fixed rate, BF.EXISTS of Iris beside GET of redis-server: counted from when a
 request was due, so that a stall is charged for every request that it delayed."""
 
+import functools
+
 import load
 
 # Of the rate that both servers can keep.
 CURVE = (0.1, 0.25, 0.5, 0.7, 0.8, 0.9)
 
 
-def at_rate(loadgen, server, case, rate, seconds, seed):
-    return load.run(loadgen, server, case.words, "--rate", f"{rate:.0f}", "--seconds", seconds,
-                    "--connections", load.CONNECTIONS, "--seed", seed, "--expect", case.expect,
-                    *case.options)
+def at_rate(loadgen, server, case, rate, seconds, seed, calm):
+    return calm.measure(functools.partial(
+        load.run, loadgen, server, case.words, "--rate", f"{rate:.0f}", "--seconds", seconds,
+        "--connections", load.CONNECTIONS, "--seed", seed, "--expect", case.expect, *case.options))
 
 
-def half_rate(loadgen, running, pair, medians, rounds, seconds):
+def half_rate(loadgen, running, pair, medians, rounds, seconds, calm):
     """Medians by server, each at half of the most that it reached at P=1, and those rates."""
     rates = {case.server: medians[case.server, case.label, 1].per_second / 2 for case in pair}
     runs = {case.server: [] for case in pair}
@@ -21,12 +23,12 @@ def half_rate(loadgen, running, pair, medians, rounds, seconds):
         for case in pair:
             runs[case.server].append(
                 at_rate(loadgen, running[case.server], case, rates[case.server], seconds,
-                        number + 1))
+                        number + 1, calm))
     print("bench: latency at half of the maximal rate done", flush=True)
     return {name: load.median(figures) for name, figures in runs.items()}, rates
 
 
-def curve(loadgen, running, pair, medians, rounds, seconds):
+def curve(loadgen, running, pair, medians, rounds, seconds, calm):
     """By server: (rate, median figures), at the same rates for both."""
     most = min(medians[case.server, case.label, 1].per_second for case in pair)
     points = {case.server: [] for case in pair}
@@ -36,7 +38,7 @@ def curve(loadgen, running, pair, medians, rounds, seconds):
             for case in pair:
                 runs[case.server].append(
                     at_rate(loadgen, running[case.server], case, share * most, seconds,
-                            number + 1))
+                            number + 1, calm))
         for name, figures in runs.items():
             points[name].append((share * most, load.median(figures)))
     print("bench: latency by rate done", flush=True)

@@ -79,7 +79,7 @@ def start_servers(options, stack, scratch):
     return running
 
 
-def measure_servers(options, results):
+def measure_servers(options, results, calm):
     """All that needs the servers side by side."""
     loadgen = f"{options.programs}/loadgen"
     with contextlib.ExitStack() as stack:
@@ -92,16 +92,16 @@ def measure_servers(options, results):
             cases.fill(server, loadgen, options.quick)
         everything = cases.all_cases(running)
         runs = cases.measure(everything, running, loadgen, options.rounds, options.seconds,
-                             options.quick)
+                             options.quick, calm)
         medians = {key: load.median(figures) for key, figures in runs.items()}
         results["runs"], results["medians"] = runs, medians
         results["bulk_items"] = 100_000 if options.quick else 1_000_000
         results["bulk"] = bulk.measure(running, 2 * options.rounds, results["bulk_items"])
         pair = [case for case in everything if (case.server, case.label) in LATENCY_PAIR]
         results["latency"], results["rates"] = latency.half_rate(
-            loadgen, running, pair, medians, options.rounds, 3 * options.seconds)
+            loadgen, running, pair, medians, 3 * options.rounds, options.seconds, calm)
         results["curve"] = latency.curve(
-            loadgen, running, pair, medians, min(3, options.rounds), 2 * options.seconds)
+            loadgen, running, pair, medians, min(3, options.rounds), 2 * options.seconds, calm)
 
 
 def measure_accuracy(options, what):
@@ -111,10 +111,10 @@ def measure_accuracy(options, what):
 
 
 def measure(options):
-    results = {}
+    results = {"calm": machine.Calm()}
     iris, rounds = f"{options.programs}/iris-server", options.rounds
-    measure_servers(options, results)
-    results["ping"] = ping.measure(iris, rounds, 2 * options.seconds)
+    measure_servers(options, results, results["calm"])
+    results["ping"] = ping.measure(iris, rounds, 2 * options.seconds, results["calm"])
     results["threads"] = threads.without_sockets(f"{options.programs}/threads_bench", rounds,
                                                  options.seconds)
     results["sockets"] = threads.over_sockets(iris, f"{options.programs}/loadgen", rounds,
@@ -124,13 +124,14 @@ def measure(options):
     return results
 
 
-def heading(options, others):
+def heading(options, calm, others):
     lines = [
         f"Made by `script/bench --rounds {options.rounds} --seconds {options.seconds:g}` on "
         f"{datetime.date.today()}: {machine.describe()}. Servers have one thread on core "
         f"{servers.SERVER_CORE}, the generator (`bench/loadgen`) is on core "
         f"{servers.GENERATOR_CORE}; 50 connections; medians of the rounds, in which servers and "
-        f"commands alternate. Other programs used {100 * others:.0f} % of the machine meanwhile."
+        f"commands alternate. {calm.describe()} Other programs, and the host, used "
+        f"{100 * others:.0f} % of the machine."
     ]
     if options.quick:
         lines.append("**A quick run: its figures only show that everything works.**")
@@ -143,7 +144,7 @@ def text_of(options, results, others):
     medians, pipelines = results["medians"], cases.PIPELINES
     bloom = document.redisbloom(medians, pipelines)
     parts = [
-        heading(options, others),
+        heading(options, results["calm"], others),
         "## Targets",
         "Of server CPU time a request, unless the line says otherwise. Ratios are medians of those "
         "of each round.",

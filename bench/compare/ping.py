@@ -5,6 +5,7 @@ One thread each and no pinning. Runs of the two servers alternate, and the media
 compared.
 """
 
+import functools
 import statistics
 import subprocess
 
@@ -28,7 +29,7 @@ def run_once(server, pipeline, requests):
     return cpu * 1e6 / requests, throughput
 
 
-def measure(iris_program, rounds, seconds):
+def measure(iris_program, rounds, seconds, calm):
     """By pipeline: the two servers' (CPU us, operations a second)."""
     running, rows = [], {}
     try:
@@ -39,7 +40,8 @@ def measure(iris_program, rounds, seconds):
             results = {server.name: [] for server in running}
             for _ in range(rounds):
                 for server in running:
-                    results[server.name].append(run_once(server, pipeline, requests))
+                    results[server.name].append(
+                        calm.measure(functools.partial(run_once, server, pipeline, requests)))
             rows[pipeline] = {
                 name: [statistics.median(column) for column in zip(*runs)]
                 for name, runs in results.items()
