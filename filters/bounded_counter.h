@@ -26,7 +26,8 @@
 // Invariants
 //   1. By take() the room never falls below 0, and count() never falls.
 //   2. limit = room + all left + count() - all that was freed, but for what a thread is just
-//      carrying to its purse.
+//      carrying to or from its purse. Who looks for the last of it in that moment may miss it; so
+//      near the limit nothing is carried that was not asked for.
 //   3. Who sees the change of one thread sees all changes that this thread saw before it: count()
 //      reads the base first, and only the base is ever lowered.
 #pragma once
@@ -69,7 +70,7 @@ class BoundedCounter {
   static constexpr uint64_t spread_bytes() { return sizeof(Spread); }
 
  private:
-  // With a purse goes so many times what was wanted, up to kMostCarried.
+  // So many times what was wanted is carried to the purse with it, up to kMostCarried.
   static constexpr uint64_t kSpare = 64;
   static constexpr uint64_t kMostCarried = 1024;
   static constexpr uint32_t kUsedBits = 48;
