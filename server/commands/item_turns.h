@@ -20,14 +20,15 @@ namespace iris::server {
 constexpr size_t kItemsPerTurn = 1024;
 
 using Items = std::span<const std::string_view>;
+using Hashes = std::span<const filters::ItemHash>;
 
 // The items of one turn from `first` on, of all that the request has.
 inline Items turn_of(Items all, size_t first) {
   return all.subspan(first, std::min(kItemsPerTurn, all.size() - first));
 }
 
-// The hashes of a turn's items, one after the other, from the plan if that has all of them. `first`
-// is the turn's place among the items of the request.
+// The hashes of a turn's items, some at a time, from the plan if that has all of them. `first` is
+// the turn's place among the items of the request.
 //
 // Eight are hashed, then eight prefetched, while the eight before them are used. In a row, because
 // a prefetch holds up what follows until its address is translated, and several walk the page
@@ -46,15 +47,18 @@ class HashesAhead {
     prepare(0);
   }
 
-  // Of the next item.
-  filters::ItemHash take() {
-    if (planned_ != nullptr) return planned_[next_++];
-    if (next_ % kTogether == 0) prepare(next_ + kTogether);
-    return own_[next_++ % own_.size()];
+  // Of the next items, at most kMostTaken; none if there are no more.
+  Hashes take() {
+    const size_t first = next_;
+    next_ = std::min(first + (planned_ != nullptr ? kMostTaken : kTogether), items_.size());
+    if (planned_ != nullptr) return {planned_ + first, next_ - first};
+    prepare(next_);
+    return {own_.data() + first % own_.size(), next_ - first};
   }
 
  private:
   static constexpr size_t kTogether = 8;
+  static constexpr size_t kMostTaken = 32;  // as many as a filter looks up side by side
 
   // Those from `first` on.
   void prepare(size_t first) {
@@ -70,8 +74,9 @@ class HashesAhead {
   std::array<filters::ItemHash, 2 * kTogether> own_;
 };
 
-// Looks up the items of a request that is nothing but key and items: `look(i, filter, hash)` for
-// each one, unless `find(call, key)` finds no filter. False after an error reply.
+// Looks up the items of a request that is nothing but key and items: `look(first, filter, hashes)`
+// for some at a time, `first` being the place of the first one, unless `find(call, key)` finds no
+// filter. False after an error reply.
 template <typename Find, typename Look>
 bool look_up_items(Call& call, Find find, std::string_view still_loading, Look look) {
   const Items items = call.args.subspan(2);
@@ -84,7 +89,11 @@ bool look_up_items(Call& call, Find find, std::string_view still_loading, Look l
     const Items turn = turn_of(items, done);
     if (found.state == FilterState::kFound) {
       HashesAhead hashes(call, *found.filter, turn, done);
-      for (size_t i = 0; i < turn.size(); i++) look(done + i, *found.filter, hashes.take());
+      size_t first = done;
+      for (Hashes some = hashes.take(); !some.empty(); some = hashes.take()) {
+        look(first, *found.filter, some);
+        first += some.size();
+      }
     }
     done += turn.size();
     call.yield();

@@ -111,8 +111,10 @@ void incrby(Call& call) {
 
 void mcount(Call& call) {
   std::vector<uint64_t> counts(call.args.size() - 2);
-  const auto look = [&](size_t i, const SpectralFilter& filter, const filters::ItemHash& hash) {
-    counts[i] = filter.count(hash, call.engine.stripes);
+  const auto look = [&](size_t i, const SpectralFilter& filter, Hashes hashes) {
+    for (const filters::ItemHash& hash : hashes) {
+      counts[i++] = filter.count(hash, call.engine.stripes);
+    }
   };
   if (!look_up_items(call, find_spectral, kSpectralStillLoading, look)) return;
   call.reply.array(counts.size());

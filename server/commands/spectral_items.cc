@@ -64,8 +64,10 @@ void exists(Call& call) {
 
 void mexists(Call& call) {
   ItemResults results{std::string(call.args.size() - 2, '0'), {}};
-  const auto look = [&](size_t i, const SpectralFilter& filter, const ItemHash& hash) {
-    results.answers[i] = filter.count(hash, call.engine.stripes) > 0 ? '1' : '0';
+  const auto look = [&](size_t i, const SpectralFilter& filter, Hashes hashes) {
+    for (const ItemHash& hash : hashes) {
+      results.answers[i++] = filter.count(hash, call.engine.stripes) > 0 ? '1' : '0';
+    }
   };
   if (!look_up_items(call, find_spectral, kSpectralStillLoading, look)) return;
   reply_with(call, std::move(results));
@@ -101,25 +103,32 @@ bool is_full(SpectralStatus status) {
   return status == SpectralStatus::kFull || status == SpectralStatus::kMaxExpansions;
 }
 
+// Notes what became of the next item. False if that ends the command.
+bool note(SpectralStatus status, ItemResults& results) {
+  if (status == SpectralStatus::kOk) {
+    results.answers += '1';
+  } else if (status == SpectralStatus::kPresent) {
+    results.answers += '0';
+  } else if (is_full(status)) {
+    results.answers += kNoPlace;
+  } else {
+    results.error = error_text(status);
+  }
+  return results.error.empty();
+}
+
 // Adds the items from `results` on, one turn of them. True if it stopped because the filter must
 // grow first.
 bool insert_turn(Call& call, SpectralFilter& filter, Items items, AddMode mode,
                  ItemResults& results) {
   const size_t first = results.answers.size();
-  const Items turn = turn_of(items, first);
-  HashesAhead hashes(call, filter, turn, first);
-  for (const std::string_view item : turn) {
-    const SpectralStatus status = add_item(call, filter, hashes.take(), item, mode).status;
-    if (status == SpectralStatus::kNeedsLayer) return true;
-    if (status == SpectralStatus::kOk) {
-      results.answers += '1';
-    } else if (status == SpectralStatus::kPresent) {
-      results.answers += '0';
-    } else if (is_full(status)) {
-      results.answers += kNoPlace;
-    } else {
-      results.error = error_text(status);
-      return false;
+  HashesAhead hashes(call, filter, turn_of(items, first), first);
+  for (Hashes some = hashes.take(); !some.empty(); some = hashes.take()) {
+    for (const ItemHash& hash : some) {
+      const std::string_view& item = items[results.answers.size()];
+      const SpectralStatus status = add_item(call, filter, hash, item, mode).status;
+      if (status == SpectralStatus::kNeedsLayer) return true;
+      if (!note(status, results)) return false;
     }
   }
   return false;

@@ -1,5 +1,7 @@
 // BF.RESERVE, BF.ADD, BF.MADD, BF.INSERT, BF.EXISTS, BF.MEXISTS: replies and error texts in both
 // protocols, as RedisBloom's clients know them.
+#include <random>
+
 #include "tests/integration/harness/server_test.h"
 
 namespace iris::harness {
@@ -227,6 +229,37 @@ TEST_P(BloomCommandsTest, AFullFilterStopsTheCommandAtTheFirstNewItem) {
   RespClient resp3 = connect_resp3();
   EXPECT_EQ(resp3.command("BF.MADD f c d"), array({boolean(false), error(kFull)}));
   EXPECT_EQ(resp3.command("BF.MEXISTS f a d"), array({boolean(true), boolean(false)}));
+}
+
+// Known ones, new ones and ones that come twice, in requests of which some are planned ahead as a
+// whole and others are not, while the filter grows.
+TEST_P(BloomCommandsTest, ManyItemsAreAddedAsOneByOne) {
+  start();
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  client().call("BF.RESERVE", "many", "0.01", "50");
+  client().call("BF.RESERVE", "single", "0.01", "50");
+  for (int request = 0; request < 200; ++request) {
+    std::vector<std::string> items(1 + random() % 80);
+    for (std::string& item : items) item = std::to_string(random() % 4000);
+    std::vector<std::string_view> words = {"BF.MADD", "many"};
+    words.insert(words.end(), items.begin(), items.end());
+    const Reply reply = client().call_args(words);
+    ASSERT_EQ(reply.size(), items.size());
+    for (size_t i = 0; i < items.size(); ++i) {
+      ASSERT_EQ(reply[i], client().call("BF.ADD", "single", items[i])) << request << " " << i;
+    }
+    words[0] = "BF.MEXISTS";
+    std::vector<std::string> strangers(items.size());
+    for (size_t i = 0; i < items.size(); ++i) words.push_back(strangers[i] = items[i] + "?");
+    const Reply found = client().call_args(words);
+    for (size_t i = 2; i < words.size(); ++i) {
+      ASSERT_EQ(found[i - 2], client().call("BF.EXISTS", "single", words[i])) << words[i];
+    }
+  }
+  EXPECT_EQ(client().call("DEBUG", "DIGEST-VALUE", "many"),
+            client().call("DEBUG", "DIGEST-VALUE", "single"));
 }
 
 // Long replies are kept as bytes and rendered later: the early end must survive that too.

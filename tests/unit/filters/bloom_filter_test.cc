@@ -76,6 +76,25 @@ TEST(BloomFilter, ScalingFilterAsksForALayerAndGrows) {
   EXPECT_EQ(filter->layer(1).item_count(), 1u);
 }
 
+TEST(BloomFilter, LooksUpManyItemsAsItDoesEachOfThem) {
+  for (const LayoutChoice layout : kLayouts) {
+    for (const int64_t capacity : {2000, 50}) {  // of one layer, and of several
+      SCOPED_TRACE(static_cast<int>(layout));
+      auto filter = filter_of({.capacity = capacity, .layout = layout});
+      for (uint64_t n = 0; n < 1000; ++n) add_growing(*filter, Item(n % 2, n).view());
+      for (size_t count = 0; count <= 32; ++count) {
+        std::vector<ItemHash> hashes;
+        uint32_t expected = 0;
+        for (size_t i = 0; i < count; ++i) {
+          hashes.push_back(filter->hash(Item(i % 3 == 0 ? 1 : 0, 31 * i + count).view()));
+          if (filter->contains(hashes[i])) expected |= uint32_t{1} << i;
+        }
+        ASSERT_EQ(filter->contained(hashes), expected) << count << " items";
+      }
+    }
+  }
+}
+
 TEST(BloomFilter, AChainOfEqualLayersEndsAtItsLimit) {
   auto filter = filter_of({.capacity = 1, .expansion = 1});
   while (filter->layer_count() < BloomFilter::kMaxLayers) {
