@@ -170,6 +170,7 @@ class Worker {
   size_t requests_used_ = 0;
   size_t prefetched_ = 0;  // of them
   std::vector<filters::ItemHash> hashes_;
+  size_t prefetched_hashes_ = 0;
   // Clients repeat themselves: the last name as it was spelled, and what it meant.
   std::string last_name_;
   const Command* last_command_ = nullptr;
