@@ -20,7 +20,7 @@
 //   1. Only the newest layer changes by adds. An item's stripe is that of its chunk there, so two
 //      adds of one item always meet at one stripe, and only one of them says kAdded.
 //   2. The order is: check, stripe, check again if anybody had the stripe since before the first
-//      check, reserve, before_change, set. Bits
+//      check, reserve, before_change, set. (Who works alone takes no stripe: stripe_table.h.) Bits
 //      are never cleared, so what looks known is known. Who sees a bit of an item finds its record
 //      below the log's end; who was told kAdded is seen by every later lookup.
 //   3. A known item is kPresent even when the filter is full.
@@ -185,6 +185,9 @@ class BloomFilter {
   // Of an item that is in no older layer.
   template <typename Item, typename BeforeChange>
   AddOutcome add_at(const Item& item, StripeTable& stripes, BeforeChange&& before_change);
+  // Of one that is new, by who has its stripe.
+  template <typename Item, typename BeforeChange>
+  AddOutcome put(const Item& item, BeforeChange&& before_change);
   AddOutcome no_place() const {
     return params_.scaling() ? AddOutcome::kNeedsLayer : AddOutcome::kFull;
   }
@@ -231,6 +234,9 @@ template <typename BeforeChange>
 template <typename Item, typename BeforeChange>
 AddOutcome BloomFilter::add_at(const Item& item, StripeTable& stripes,
                                BeforeChange&& before_change) {
+  if (!stripes.shared()) {
+    return item.present() ? AddOutcome::kPresent : put(item, before_change);
+  }
   const uint32_t stripe = StripeTable::index_of(id_, item.chunk());
   const std::optional<uint32_t> moment = stripes.moment(stripe);
   if (item.present()) return AddOutcome::kPresent;
@@ -238,6 +244,11 @@ AddOutcome BloomFilter::add_at(const Item& item, StripeTable& stripes,
   if (!as_seen) stripes.lock(stripe);
   const StripeGuard guard(stripes, stripe, std::adopt_lock);
   if (!as_seen && item.present()) return AddOutcome::kPresent;
+  return put(item, before_change);
+}
+
+template <typename Item, typename BeforeChange>
+AddOutcome BloomFilter::put(const Item& item, BeforeChange&& before_change) {
   if (!newest().reserve()) return no_place();
   before_change();
   item.set();

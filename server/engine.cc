@@ -27,6 +27,8 @@ Engine::Engine(Config initial_config, RunFacts run_facts, Clock& clock_source,
       journal(facts.threads + 2),
       keyspace(config.databases, &journal),
       stats(facts.threads + 1, commands.ids()),
-      hash_seed(random_seed()) {}
+      hash_seed(random_seed()) {
+  set_snapshot_reads(false);
+}
 
 }  // namespace iris::server

@@ -41,6 +41,10 @@ class Engine {
   // thread.
   Engine(Config config, RunFacts facts, Clock& clock, Control& control);
 
+  // In the exclusive state: a snapshot begins to read filters, or does so no more. A single worker
+  // takes stripes only meanwhile.
+  void set_snapshot_reads(bool reads) { stripes.set_shared(reads || facts.threads > 1); }
+
   // Read inside the world lock, changed in its exclusive state.
   Config config;
   RunFacts facts;

@@ -73,6 +73,7 @@ std::string Snapshotter::begin(bool keep_recording) {
   begin_ = keep_recording ? log_.cut() : log_.end();
   engine_.journal.record_to(&log_);
   engine_.keyspace.set_watcher(this);
+  engine_.set_snapshot_reads(true);
   uint64_t keys = 0;
   for (size_t db = 0; db < databases; db++) keys += engine_.keyspace.database(db).size();
   engine_.world.unlock_exclusive();
@@ -96,6 +97,7 @@ std::string Snapshotter::end(bool keep_recording) {
   complete_ = next_ == queue_.size() || writer_->failed();
   if (complete_) {
     engine_.keyspace.set_watcher(nullptr);
+    engine_.set_snapshot_reads(false);
     end_ = keep_recording ? log_.cut() : log_.end();
     if (!keep_recording) engine_.journal.record_to(nullptr);
   }
@@ -108,6 +110,7 @@ std::string Snapshotter::end(bool keep_recording) {
 void Snapshotter::forget(bool keep_recording) {
   engine_.world.lock_exclusive();
   engine_.keyspace.set_watcher(nullptr);
+  engine_.set_snapshot_reads(false);
   if (!keep_recording) engine_.journal.record_to(nullptr);
   engine_.world.unlock_exclusive();
   // After a snapshot that failed; otherwise it has been stopped already.

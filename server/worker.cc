@@ -427,7 +427,7 @@ void Worker::prefetch_planned() {
     const Request& request = requests_[prefetched_];
     const PlannedWork& planned = request.planned;
     if (planned.value == nullptr) continue;
-    const bool changes = request.command->has(kWrite);
+    const bool changes = request.command->has(kWrite) && engine_.stripes.shared();
     const auto prefetch = [&](const auto& filter) {
       for (const filters::ItemHash& hash : planned.hashes) {
         filter.prefetch(hash);

@@ -95,6 +95,19 @@ TEST(BloomFilter, LooksUpManyItemsAsItDoesEachOfThem) {
   }
 }
 
+TEST(BloomFilter, AddsTheSameWithoutStripes) {
+  StripeTable alone;
+  alone.set_shared(false);
+  auto with = filter_of({.capacity = 100, .nonscaling = true});
+  auto without = filter_of({.capacity = 100, .nonscaling = true});
+  for (uint64_t n = 0; n < 300; ++n) {
+    const ItemHash hash = with->hash(Item(1, n / 2).view());
+    ASSERT_EQ(with->add(hash, stripes()), without->add(hash, alone)) << n;
+  }
+  EXPECT_EQ(with->item_count(), 100u);
+  EXPECT_EQ(with->digest(), without->digest());
+}
+
 TEST(BloomFilter, AChainOfEqualLayersEndsAtItsLimit) {
   auto filter = filter_of({.capacity = 1, .expansion = 1});
   while (filter->layer_count() < BloomFilter::kMaxLayers) {

@@ -56,6 +56,22 @@ TEST(StripeTable, IsTakenAsItWasSeenOnlyIfNobodyHadItSince) {
   EXPECT_FALSE(table->lock_unchanged_since(5, *seen)) << "it was held meanwhile";
 }
 
+TEST(StripeTable, GuardsTakeNothingWhileItIsNotShared) {
+  auto table = std::make_unique<StripeTable>();
+  EXPECT_TRUE(table->shared()) << "unless it is told otherwise";
+  const auto before = table->moment(5);
+  ASSERT_TRUE(before);
+  StripeSet set;
+  set.add(5);
+  table->set_shared(false);
+  { const StripeGuard guard(*table, 5); }
+  { const StripeSetGuard guard(*table, set); }
+  EXPECT_TRUE(table->unchanged_since(5, *before));
+  table->set_shared(true);
+  { const StripeSetGuard guard(*table, set); }
+  EXPECT_FALSE(table->unchanged_since(5, *before));
+}
+
 TEST(StripeTable, SetsThatOverlapNeverDeadlock) {
   auto table = std::make_unique<StripeTable>();
   std::vector<uint64_t> counters(StripeTable::kStripes, 0);

@@ -16,9 +16,9 @@ constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kLookAgain = std::chrono::milliseconds(5);
 constexpr uint32_t kTestDatabases = 3;
 
-RunFacts test_facts() {
+RunFacts facts_of(uint32_t clients) {
   RunFacts facts;
-  facts.threads = TestServer::kClients;
+  facts.threads = clients;
   return facts;
 }
 
@@ -62,9 +62,9 @@ Config snapshots_only_config() {
 
 // --- server ---
 
-TestServer::TestServer(persistence::FileSystem& files, Config config)
-    : engine(std::move(config), test_facts(), clock, control),
-      storage(engine, files, kTestDirectory, kClients + 1) {
+TestServer::TestServer(persistence::FileSystem& files, Config config, uint32_t clients)
+    : engine(std::move(config), facts_of(clients), clock, control),
+      storage(engine, files, kTestDirectory, clients + 1) {
   engine.hash_seed = kTestHashSeed;
   engine.storage = &storage;
 }
@@ -94,7 +94,7 @@ std::string TestServer::digest() {
 
 void TestServer::expire_keys() {
   constexpr int64_t kBudgetUs = 60'000'000;
-  ActiveExpiry(engine, kClients).run(kBudgetUs);
+  ActiveExpiry(engine, engine.facts.threads).run(kBudgetUs);
 }
 
 bool TestServer::wait_until_durable() {
@@ -166,7 +166,7 @@ std::string digest_of(Engine& engine) {
 RecoveredState recovered_state(persistence::FileSystem& files) {
   TurnedClock clock;
   LogNews control;
-  Engine engine(test_config(), test_facts(), clock, control);
+  Engine engine(test_config(), facts_of(TestServer::kClients), clock, control);
   LoadProgress progress;
   const RecoveryResult result = recover(engine, files, kTestDirectory, progress);
   RecoveredState state;

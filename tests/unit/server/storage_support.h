@@ -61,9 +61,9 @@ Config snapshots_only_config();
 
 class TestServer {
  public:
-  static constexpr size_t kClients = 4;
+  static constexpr uint32_t kClients = 4;
 
-  TestServer(persistence::FileSystem& files, Config config);
+  TestServer(persistence::FileSystem& files, Config config, uint32_t clients = kClients);
   // Stops without a snapshot if stop() was not called.
   ~TestServer();
 
