@@ -14,7 +14,7 @@
 // Throughput is told twice: by the wall, and by the CPU time of the drivers. The second is the
 // steadier one where others use the machine, and waiting at a spin lock counts in both.
 //
-//     threads_bench [SECONDS [ROUNDS]]      CSV, medians of the rounds; runs alternate
+//     threads_bench [SECONDS [ROUNDS [MIX]]]   CSV, medians of the rounds; runs alternate
 #include <pthread.h>
 
 #include <algorithm>
@@ -27,6 +27,7 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -158,7 +159,9 @@ class Driver {
   filters::ItemHash ask_for(const Filter& filter, std::string_view item, const Command* command) {
     const filters::ItemHash hash = filter.hash(item);
     filter.prefetch(hash);
-    if (command == write_) engine_.stripes.prefetch(filter.stripe_of(hash));
+    if (command == write_ && engine_.stripes.shared()) {
+      engine_.stripes.prefetch(filter.stripe_of(hash));
+    }
     return hash;
   }
 
@@ -263,12 +266,20 @@ void run_mix(const Mix& mix, double seconds, int rounds) {
 int run(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 3;
-  if (!(seconds > 0 && seconds <= 60) || rounds < 1 || rounds > 100) {
-    std::fprintf(stderr, "usage: threads_bench [SECONDS, above 0 to 60 [ROUNDS, 1 to 100]]\n");
+  const std::string_view wanted = argc > 3 ? argv[3] : "";
+  const bool known =
+      wanted.empty() ||
+      std::any_of(kMixes.begin(), kMixes.end(), [&](const Mix& mix) { return wanted == mix.name; });
+  if (!(seconds > 0 && seconds <= 60) || rounds < 1 || rounds > 100 || !known) {
+    std::fprintf(stderr,
+                 "usage: threads_bench [SECONDS, above 0 to 60 [ROUNDS, 1 to 100 [MIX]]]\n");
+    for (const Mix& mix : kMixes) std::fprintf(stderr, "  MIX: %s\n", mix.name);
     return 2;
   }
   std::printf("mix,threads,by_wall,by_cpu,wall_ratio,cpu_ratio\n");
-  for (const Mix& mix : kMixes) run_mix(mix, seconds, rounds);
+  for (const Mix& mix : kMixes) {
+    if (wanted.empty() || wanted == mix.name) run_mix(mix, seconds, rounds);
+  }
   return 0;
 }
 

@@ -44,7 +44,7 @@ def by_layout(rows, x, y, style, suffix="", scale=1):
 
 def threads(rows, sockets):
     series = [
-        svg.Series(mix, tuple((int(row["threads"]), float(row["by_wall"]))
+        svg.Series(mix, tuple((int(row["threads"]), row["by_wall"])
                               for row in rows if row["mix"] == mix), colour)
         for colour, mix in enumerate(dict.fromkeys(row["mix"] for row in rows))
     ]

@@ -91,8 +91,8 @@ def memory(rows, items):
 
 
 def threads(rows, sockets):
-    cells = [(row["mix"], row["threads"], f"{float(row['by_wall']):,.0f}", row["wall_ratio"],
-              row["cpu_ratio"]) for row in rows]
+    cells = [(row["mix"], row["threads"], f"{row['by_wall']:,.0f}",
+              f"{row['wall_ratio']:.2f}", f"{row['cpu_ratio']:.2f}") for row in rows]
     one = sockets[1].per_second
     cells += [("BF.EXISTS over sockets, P=100", str(n), f"{f.per_second:,.0f}",
                f"{f.per_second / one:.2f}", "") for n, f in sockets.items()]

@@ -116,7 +116,7 @@ def measure(options):
     measure_servers(options, results, results["calm"])
     results["ping"] = ping.measure(iris, rounds, 2 * options.seconds, results["calm"])
     results["threads"] = threads.without_sockets(f"{options.programs}/threads_bench", rounds,
-                                                 options.seconds)
+                                                 options.seconds, results["calm"])
     results["sockets"] = threads.over_sockets(iris, f"{options.programs}/loadgen", rounds,
                                               options.seconds)
     results["load"] = measure_accuracy(options, "load")

@@ -2,20 +2,35 @@
 allow: the generator needs some of them itself."""
 
 import csv
+import functools
 import os
+import statistics
 import subprocess
 
 import load
 import servers
 
 
-def without_sockets(program, rounds, seconds):
-    """Rows of threads_bench as dictionaries."""
-    output = subprocess.run(
-        [program, str(seconds), str(rounds)], check=True, capture_output=True, text=True,
-        timeout=1200,
-    ).stdout
+MIXES = ("BF.EXISTS", "BF.EXISTS and BF.ADD", "BF.ADD", "CF.COUNT", "CF.COUNT and CF.INCR", "CF.INCR")
+
+
+def without_sockets(program, rounds, seconds, calm):
+    """By mix and number of threads: the medians of what threads_bench told in each round."""
+    told = {}
+    for _ in range(rounds):
+        for mix in MIXES:
+            for row in calm.measure(functools.partial(one_mix, program, seconds, mix)):
+                told.setdefault((mix, row["threads"]), []).append(row)
     print("bench: threads without sockets done", flush=True)
+    return [{"mix": mix, "threads": threads,
+             **{name: statistics.median(float(row[name]) for row in rows)
+                for name in ("by_wall", "by_cpu", "wall_ratio", "cpu_ratio")}}
+            for (mix, threads), rows in told.items()]
+
+
+def one_mix(program, seconds, mix):
+    output = subprocess.run([program, str(seconds), "1", mix], check=True, capture_output=True,
+                            text=True, timeout=300).stdout
     return list(csv.DictReader(output.splitlines()))
 
 
