@@ -11,7 +11,8 @@ import load
 import servers
 
 
-MIXES = ("BF.EXISTS", "BF.EXISTS and BF.ADD", "BF.ADD", "CF.COUNT", "CF.COUNT and CF.INCR", "CF.INCR")
+MIXES = ("BF.EXISTS", "BF.EXISTS and BF.ADD", "BF.ADD",
+         "CF.COUNT", "CF.COUNT and CF.INCR", "CF.INCR")  # of threads_bench
 
 
 def without_sockets(program, rounds, seconds, calm):
