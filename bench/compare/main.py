@@ -99,7 +99,7 @@ def measure_servers(options, results, calm):
         results["bulk"] = bulk.measure(running, 2 * options.rounds, results["bulk_items"])
         pair = [case for case in everything if (case.server, case.label) in LATENCY_PAIR]
         results["latency"], results["rates"] = latency.half_rate(
-            loadgen, running, pair, medians, 3 * options.rounds, options.seconds, calm)
+            loadgen, running, pair, medians, 3 * options.rounds * options.seconds, calm)
         results["curve"] = latency.curve(
             loadgen, running, pair, medians, min(3, options.rounds), 2 * options.seconds, calm)
 
