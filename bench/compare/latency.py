@@ -5,10 +5,10 @@ import functools
 
 import load
 
-# The host stops a core for a millisecond or two several times a second, which is what decides the
-# p99.9 of a long run, whoever is asked. Most of such short runs have no more than one stop, and the
-# median of very many leaves the worst out.
-SHORT_SECONDS = 0.2
+# The host stops a core for a millisecond or two several times a second, and the p99.9 of a longer
+# run is the length of such a stop, whoever is asked. Most of these short runs have none, and the
+# median of very many tells what the servers do.
+SHORT_SECONDS = 0.05
 # Of the rate that both servers can keep.
 CURVE = (0.1, 0.25, 0.5, 0.7, 0.8, 0.9)
 
