@@ -90,8 +90,21 @@ void* operator new(size_t size, const std::nothrow_t& tag) noexcept {
   return next(size, tag);
 }
 
+void* operator new[](size_t size, const std::nothrow_t& tag) noexcept {
+  static const auto next = real<void* (*)(size_t, const std::nothrow_t&)>("_ZnamRKSt9nothrow_t");
+  count_one();
+  return next(size, tag);
+}
+
 void* operator new(size_t size, std::align_val_t alignment) {
   static const auto next = real<void* (*)(size_t, std::align_val_t)>("_ZnwmSt11align_val_t");
   count_one();
   return next(size, alignment);
+}
+
+void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t& tag) noexcept {
+  static const auto next = real<void* (*)(size_t, std::align_val_t, const std::nothrow_t&)>(
+      "_ZnwmSt11align_val_tRKSt9nothrow_t");
+  count_one();
+  return next(size, alignment, tag);
 }
