@@ -101,7 +101,7 @@ def measure_servers(options, results, calm):
         results["latency"], results["rates"] = latency.half_rate(
             loadgen, running, pair, medians, 3 * options.rounds * options.seconds, calm)
         results["curve"] = latency.curve(
-            loadgen, running, pair, medians, min(3, options.rounds), 2 * options.seconds, calm)
+            loadgen, running, pair, medians, min(3, options.rounds) * options.seconds, calm)
 
 
 def measure_accuracy(options, what):
